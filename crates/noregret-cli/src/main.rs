@@ -1,0 +1,2 @@
+//! The command `noregret`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Files, standard input and compressed streams as chunks of bytes.

@@ -1,0 +1,268 @@
+//! Many rows in compressed form, and one row borrowed from them.
+
+/// A number type that feature values come in: f32 (text) or f64.
+pub trait Value: Copy + Default + Send + Sync + 'static {
+    /// The name used in reports: `f32` or `f64`.
+    const NAME: &'static str;
+    /// The value as f64, exactly.
+    fn f64(self) -> f64;
+}
+
+impl Value for f32 {
+    const NAME: &'static str = "f32";
+    #[inline(always)]
+    fn f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Value for f64 {
+    const NAME: &'static str = "f64";
+    #[inline(always)]
+    fn f64(self) -> f64 {
+        self
+    }
+}
+
+/// One sparse row. Indices ascend strictly and count from 0; values are finite. The constant
+/// feature (bias) is not among them: learners that have one keep it apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Features<'a, V> {
+    /// Which features, ascending.
+    pub indices: &'a [u32],
+    /// Their values.
+    pub values: &'a [V],
+}
+
+impl<'a, V: Value> Features<'a, V> {
+    /// Two slices of the same length.
+    #[inline]
+    pub fn new(indices: &'a [u32], values: &'a [V]) -> Self {
+        debug_assert_eq!(indices.len(), values.len());
+        debug_assert!(indices.windows(2).all(|w| w[0] < w[1]));
+        Self { indices, values }
+    }
+
+    /// The pairs (index, value as f64).
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = (usize, f64)> + use<'a, V> {
+        self.indices.iter().zip(self.values).map(|(&i, &v)| (i as usize, v.f64()))
+    }
+
+    /// One more than the largest index; 0 for an empty row.
+    #[inline]
+    pub fn end(self) -> usize {
+        self.indices.last().map_or(0, |&i| i as usize + 1)
+    }
+
+    /// The squared Euclidean norm.
+    #[inline]
+    pub fn norm_squared(self) -> f64 {
+        let mut sums = [0.0; 4];
+        let mut chunks = self.values.chunks_exact(4);
+        for chunk in &mut chunks {
+            for (sum, v) in sums.iter_mut().zip(chunk) {
+                *sum += v.f64() * v.f64();
+            }
+        }
+        let rest: f64 = chunks.remainder().iter().map(|v| v.f64() * v.f64()).sum();
+        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    }
+
+    /// The largest absolute value.
+    #[inline]
+    pub fn norm_max(self) -> f64 {
+        self.values.iter().fold(0.0, |m, v| v.f64().abs().max(m))
+    }
+}
+
+/// A label as it stands in the input, before it is given its meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A number (`1` and `+1` are the same one).
+    Number(f64),
+    /// Anything else.
+    Name(Box<str>),
+    /// No label: allowed only where predicting.
+    Missing,
+}
+
+/// Many rows: offsets into indices and values, labels, weights. Recycled from one part of the
+/// stream to the next, so that reading allocates nothing per row.
+#[derive(Clone, Debug)]
+pub struct Block<V> {
+    /// Where each row begins in `indices` and `values`; one more entry than rows.
+    pub offsets: Vec<usize>,
+    /// Feature indices from 0, ascending strictly within a row.
+    pub indices: Vec<u32>,
+    /// Feature values.
+    pub values: Vec<V>,
+    /// The label of each row as read. Emptied once `labels` is filled.
+    pub raw_labels: Vec<Label>,
+    /// The label of each row as the loss takes it; NaN where there is none.
+    pub labels: Vec<f64>,
+    /// Importance of each row; empty when all are 1.
+    pub weights: Vec<f64>,
+    /// For each row the line it came from, counted from the block's first line (from 0).
+    pub lines: Vec<u32>,
+    /// For each row the column (from 1) of its label.
+    pub columns: Vec<u32>,
+    /// The number (from 1) of the block's first line in its file.
+    pub first_line: u64,
+    /// The file, as the user named it.
+    pub file: std::sync::Arc<str>,
+}
+
+impl<V: Value> Default for Block<V> {
+    fn default() -> Self {
+        Self {
+            offsets: vec![0],
+            indices: Vec::new(),
+            values: Vec::new(),
+            raw_labels: Vec::new(),
+            labels: Vec::new(),
+            weights: Vec::new(),
+            lines: Vec::new(),
+            columns: Vec::new(),
+            first_line: 1,
+            file: "".into(),
+        }
+    }
+}
+
+impl<V: Value> Block<V> {
+    /// An empty block.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A block from rows of (label, pairs): for tests, generators and small data.
+    pub fn from_rows(rows: &[(f64, Vec<(u32, V)>)]) -> Self {
+        let mut block = Self::new();
+        for (label, pairs) in rows {
+            block.push(*label, 1.0, pairs.iter().copied());
+        }
+        block
+    }
+
+    /// Appends one row whose label has its meaning already. Indices must ascend.
+    pub fn push(&mut self, label: f64, weight: f64, pairs: impl IntoIterator<Item = (u32, V)>) {
+        for (i, v) in pairs {
+            self.indices.push(i);
+            self.values.push(v);
+        }
+        self.offsets.push(self.indices.len());
+        if weight != 1.0 && self.weights.is_empty() {
+            self.weights = vec![1.0; self.labels.len()];
+        }
+        if weight != 1.0 || !self.weights.is_empty() {
+            self.weights.push(weight);
+        }
+        self.labels.push(label);
+        self.lines.push(self.lines.len() as u32);
+        self.columns.push(1);
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.indices.clear();
+        self.values.clear();
+        self.raw_labels.clear();
+        self.labels.clear();
+        self.weights.clear();
+        self.lines.clear();
+        self.columns.clear();
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows, borrowed. The labels must have been given their meaning.
+    pub fn rows(&self) -> Rows<'_, V> {
+        Rows {
+            offsets: &self.offsets,
+            indices: &self.indices,
+            values: &self.values,
+            labels: &self.labels,
+            weights: &self.weights,
+        }
+    }
+}
+
+/// Borrowed rows: the whole of a block or a run of its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a, V> {
+    /// One more entry than rows.
+    pub offsets: &'a [usize],
+    /// All indices of the block.
+    pub indices: &'a [u32],
+    /// All values of the block.
+    pub values: &'a [V],
+    /// A label for each row.
+    pub labels: &'a [f64],
+    /// A weight for each row, or nothing when all are 1.
+    pub weights: &'a [f64],
+}
+
+/// One row with its label and weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a, V> {
+    /// The features.
+    pub x: Features<'a, V>,
+    /// The label as the loss takes it.
+    pub y: f64,
+    /// The importance weight `c`.
+    pub weight: f64,
+}
+
+impl<'a, V: Value> Rows<'a, V> {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows `from..to`.
+    pub fn slice(&self, from: usize, to: usize) -> Self {
+        Self {
+            offsets: &self.offsets[from..=to],
+            labels: &self.labels[from..to],
+            weights: if self.weights.is_empty() { &[] } else { &self.weights[from..to] },
+            ..*self
+        }
+    }
+
+    /// Row `k`.
+    #[inline]
+    pub fn row(&self, k: usize) -> Row<'a, V> {
+        let (from, to) = (self.offsets[k], self.offsets[k + 1]);
+        Row {
+            x: Features::new(&self.indices[from..to], &self.values[from..to]),
+            y: self.labels[k],
+            weight: if self.weights.is_empty() { 1.0 } else { self.weights[k] },
+        }
+    }
+
+    /// All rows in order.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Row<'a, V>> {
+        (0..self.len()).map(move |k| self.row(k))
+    }
+
+    /// How many stored values.
+    pub fn nonzeros(&self) -> usize {
+        self.offsets[self.len()] - self.offsets[0]
+    }
+}

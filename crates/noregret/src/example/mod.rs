@@ -1,0 +1,5 @@
+//! From bytes to examples: sparse rows, their labels and their weights.
+
+mod block;
+
+pub use block::{Block, Features, Label, Row, Rows, Value};

@@ -1,0 +1,1 @@
+//! Streams with a known answer.
