@@ -1,5 +1,7 @@
 //! From bytes to examples: sparse rows, their labels and their weights.
 
 mod block;
+pub mod format;
+pub mod names;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};

@@ -1,0 +1,118 @@
+//! Text formats: one file each, and the registry of them.
+
+use super::Block;
+use super::names::Schema;
+use crate::error::UsageError;
+
+/// How records are to be read. What the user set, or what a model was learned with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Indices count from 0 (formats with numbers for names).
+    pub zero_based: bool,
+    /// Fold features into `2^bits` places.
+    pub bits: Option<u32>,
+    /// Refuse features beyond this many.
+    pub dimension: Option<u32>,
+    /// The column or key that holds the label (formats with names).
+    pub label: Option<String>,
+    /// The column or key that holds the importance weight (formats with names).
+    pub weight: Option<String>,
+    /// Drop bad records and count them, rather than stop at the first.
+    pub skip: bool,
+    /// Records may have no label (predicting).
+    pub unlabelled: bool,
+    /// Names that a model knows already.
+    pub schema: Option<Schema>,
+}
+
+/// Without `--bits` and `--dimension`, a feature index must be below this: one hostile line must not
+/// make the model allocate gigabytes.
+pub const LARGEST_DIMENSION: u32 = 1 << 24;
+
+/// A record that cannot be read. Line and column are relative to the chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Lines before the bad one in the chunk (from 0).
+    pub line: u64,
+    /// Column in bytes, from 1.
+    pub column: u64,
+    /// What was found, what was expected, what to do.
+    pub message: String,
+}
+
+/// What one chunk held beside its rows.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// How many lines the chunk has (a last line without a newline counts).
+    pub lines: u64,
+    /// Hashed names seen for the first time by this thread: (index, name).
+    pub names: Vec<(u32, Box<str>)>,
+    /// The first record that could not be read; the rows before it are in the block.
+    pub problem: Option<Problem>,
+    /// Records dropped because of `Options::skip`, and the first few reasons.
+    pub skipped: u64,
+    /// At most [`KEPT_REASONS`] reasons.
+    pub reasons: Vec<Problem>,
+}
+
+/// How many reasons for skipped records are kept per chunk.
+pub const KEPT_REASONS: usize = 10;
+
+/// Buffers that one parsing thread keeps, so that decoding allocates nothing per row.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// The features of the row being read, before they are sorted.
+    pub pairs: Vec<(u32, f32)>,
+    /// A place to build names.
+    pub text: Vec<u8>,
+    /// One bit per hashed index: its name has been reported already.
+    pub seen: Vec<u64>,
+}
+
+/// Turns chunks of whole records into rows. Shared by the parsing threads, so it holds no state
+/// that changes.
+pub trait Decoder: Send + Sync {
+    /// Appends the rows of `chunk` to `block`: offsets, indices (ascending strictly), values
+    /// (finite), raw labels, weights, lines, columns. Stops at the first bad record unless
+    /// `Options::skip`. The chunk ends with a newline, except perhaps at the end of the input.
+    fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found;
+
+    /// The names that have fixed places, and how others are hashed.
+    fn schema(&self) -> Schema;
+}
+
+/// A decoder made from the beginning of an input.
+pub struct Opened {
+    /// The decoder.
+    pub decoder: Box<dyn Decoder>,
+    /// How many bytes of the beginning were a header, already consumed.
+    pub header_bytes: usize,
+    /// How many lines those were.
+    pub header_lines: u64,
+}
+
+/// Why a decoder could not be made.
+#[derive(Debug)]
+pub enum OpenError {
+    /// A flag is missing or contradicts the input.
+    Usage(UsageError),
+    /// The header is wrong.
+    Problem(Problem),
+}
+
+/// A format in the registry.
+pub struct Entry {
+    /// The name after `--format`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// File name endings without the dot, after `.gz` and `.zst` have been taken off.
+    pub endings: &'static [&'static str],
+    /// Whether a beginning of an input looks like this format. Asked in the registry's order.
+    pub sniff: fn(&[u8]) -> bool,
+    /// Whether a newline inside double quotes does not end a record.
+    pub quoted: bool,
+    /// Makes a decoder. `beginning` holds the first bytes of the first file (at least the first
+    /// record, unless the file is shorter).
+    pub open: fn(&Options, beginning: &[u8]) -> Result<Opened, OpenError>,
+}
