@@ -1,0 +1,208 @@
+//! Learners: one file per algorithm, and the registry of them.
+//!
+//! To add one: a file with a type that implements [`Learner`] and a `pub(super) static ENTRY`, its
+//! `mod` line, and its line in [`ENTRIES`].
+
+mod iterate;
+mod slots;
+mod theorem;
+
+mod adagrad;
+mod exponentiated;
+mod follow_the_leader;
+mod ftrl;
+mod ogd;
+mod perceptron;
+mod projected_ogd;
+mod ridge;
+mod strongly_convex_ogd;
+mod subgradient;
+
+pub use slots::{Cell, Slot, Slots};
+pub use theorem::{Constants, Theorem};
+
+use crate::error::UsageError;
+use crate::example::{Features, Value};
+use crate::loss::Loss;
+use crate::parameter::{Parameter, Parameters};
+use crate::round::Machine;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Every learner.
+pub static ENTRIES: &[&Entry] = &[
+    &perceptron::ENTRY,
+    &ogd::ENTRY,
+    &projected_ogd::ENTRY,
+    &subgradient::ENTRY,
+    &strongly_convex_ogd::ENTRY,
+    &follow_the_leader::ENTRY,
+    &ftrl::ENTRY,
+    &ridge::ENTRY,
+    &exponentiated::ENTRY,
+    &adagrad::ENTRY,
+];
+
+/// What happened in a round, told to the learner after it has predicted.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// What was predicted.
+    pub z: f64,
+    /// The label.
+    pub y: f64,
+    /// The importance weight `c`, greater than 0.
+    pub weight: f64,
+    /// `c loss'(z, y)`: the gradient in `w` is `slope x`.
+    pub slope: f64,
+    /// `|x|^2`, the bias included.
+    pub norm_squared: f64,
+}
+
+/// An algorithm. Its scalars are the type itself (serialised into model files), its per-feature
+/// state is in the slots.
+pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Per-feature state.
+    type Slot: Slot;
+
+    /// `<w, x>` for the current iterate. Asking never changes the model.
+    fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;
+
+    /// Moves to the next iterate. Must bring `outcome.slope * x` into the ledger by one call of
+    /// [`Slots::enter`] whenever the slope is not 0.
+    fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, outcome: &Outcome);
+
+    /// The current weight of a feature.
+    fn weight(&self, cell: &Cell<Self::Slot>) -> f64;
+
+    /// The average of the iterates predicted with so far, where it is kept.
+    fn average(&self, _cell: &Cell<Self::Slot>) -> Option<f64> {
+        None
+    }
+
+    /// `|w|^2`, where it is known in O(1).
+    fn norm_squared(&self) -> Option<f64> {
+        None
+    }
+
+    /// A radius, fixed before the first round, that no iterate ever exceeds. `longest` is a length
+    /// that no row exceeds (given or assumed).
+    fn ball(&self, longest: f64) -> Option<f64> {
+        let _ = longest;
+        None
+    }
+
+    /// The theorem that speaks of this run.
+    fn theorem(&self) -> Theorem;
+
+    /// A second ledger that the learner keeps in its own state: its `K` and, by
+    /// [`Learner::own_s`], its vector.
+    fn own_k(&self) -> Option<f64> {
+        None
+    }
+
+    /// The vector of the second ledger.
+    fn own_s(&self, _cell: &Cell<Self::Slot>) -> f64 {
+        0.0
+    }
+
+    /// State that is neither scalar nor per feature, for model files.
+    fn arrays(&self) -> Vec<(&'static str, Vec<f64>)> {
+        Vec::new()
+    }
+
+    /// Takes back what [`Learner::arrays`] gave. `false` if it does not fit.
+    fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
+        arrays.is_empty()
+    }
+}
+
+/// What a learner is made from.
+pub struct Setup<'a> {
+    /// The loss it will suffer.
+    pub loss: &'a dyn Loss,
+    /// `U`: given, or the entry's default.
+    pub radius: Option<f64>,
+    /// `sigma` of `--l2`.
+    pub l2: Option<f64>,
+    /// The comparators are the scaled simplex, so the iterates should be too.
+    pub simplex: bool,
+    /// `X`: the user's promise that no row is longer.
+    pub row_bound: Option<f64>,
+    /// `--dimension`, or `2^bits`.
+    pub dimension: Option<u32>,
+    /// Whether there is a constant feature.
+    pub bias: bool,
+    /// Whether to keep the averaged iterate.
+    pub average: bool,
+    /// The learner's own parameters.
+    pub parameters: &'a Parameters,
+}
+
+/// Which losses a learner can suffer.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Losses {
+    /// Any in the registry.
+    All,
+    /// These; the first is the default.
+    Only(&'static [&'static str]),
+}
+
+/// A learner in the registry.
+#[derive(Serialize)]
+pub struct Entry {
+    /// The name after `--learner`.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// The update in plain text.
+    pub update: &'static str,
+    /// Where it is from, with the number of the algorithm.
+    pub paper: &'static str,
+    /// The name of its bound.
+    pub bound: &'static str,
+    /// Bytes of state per feature, the ledger's included; a second number with `--average`.
+    pub bytes_per_feature: (usize, Option<usize>),
+    /// Losses it can suffer.
+    pub losses: Losses,
+    /// `U` when none is given; `None` for a learner without a ball.
+    pub default_radius: Option<f64>,
+    /// The comparator when none is given.
+    pub default_comparator: &'static str,
+    /// Whether it minimises the loss with the penalty of `--l2`.
+    pub penalised: bool,
+    /// The most features it can hold, when that is less than anybody's.
+    pub largest_dimension: Option<u32>,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Makes it.
+    #[serde(skip)]
+    pub build: fn(&Setup<'_>) -> Result<Box<dyn Machine>, UsageError>,
+}
+
+/// The entry of that name.
+pub fn find(name: &str) -> Result<&'static Entry, UsageError> {
+    ENTRIES.iter().copied().find(|e| e.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ENTRIES.iter().map(|e| e.name).collect();
+        UsageError(format!("there is no learner `{name}`; the learners are {}", names.join(", ")))
+    })
+}
+
+/// For entries that keep no average.
+fn refuse_average(entry: &Entry, setup: &Setup<'_>) -> Result<(), UsageError> {
+    if setup.average {
+        return Err(UsageError(format!(
+            "`{}` keeps no averaged iterate; leave --average out, or choose another learner \
+             (see `noregret learners`)",
+            entry.name
+        )));
+    }
+    Ok(())
+}
+
+/// A required parameter.
+fn required(entry: &Entry, setup: &Setup<'_>, name: &str) -> Result<f64, UsageError> {
+    setup
+        .parameters
+        .number(entry.parameters, name)
+        .ok_or_else(|| UsageError(format!("learner `{}` needs --{name}", entry.name)))
+}

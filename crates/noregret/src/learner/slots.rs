@@ -1,0 +1,213 @@
+//! Where per-feature state lives: what is touched together lies together.
+//!
+//! Every slot holds the learner's own state and, beside it, that coordinate of the ledger's
+//! `S = sum of alpha_t x_t`. A learner changes a slot only through [`Slots::enter`], which adds to
+//! `S` in the same touch, so that the certificate costs no second cache miss and cannot be forgotten.
+
+use crate::example::{Features, Value};
+
+/// The state a learner keeps for one feature, as a fixed list of named numbers.
+pub trait Slot: Copy + Default + Send + Sync + 'static {
+    /// Names of the numbers, as they stand in a model file.
+    const FIELDS: &'static [&'static str];
+    /// Number `k`.
+    fn get(&self, k: usize) -> f64;
+    /// Sets number `k`.
+    fn set(&mut self, k: usize, value: f64);
+}
+
+impl Slot for () {
+    const FIELDS: &'static [&'static str] = &[];
+    fn get(&self, _: usize) -> f64 {
+        0.0
+    }
+    fn set(&mut self, _: usize, _: f64) {}
+}
+
+/// One feature: the learner's state and the ledger's `S_i`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Cell<T> {
+    /// The learner's.
+    pub state: T,
+    /// The ledger's.
+    pub s: f64,
+}
+
+/// All features, and the constant one apart from them.
+#[derive(Clone, Debug)]
+pub struct Slots<T> {
+    /// The constant feature, if there is one. Its value is 1 in every row.
+    pub bias: Option<Cell<T>>,
+    /// By feature index; grows as features appear.
+    pub cells: Vec<Cell<T>>,
+}
+
+impl<T: Slot> Slots<T> {
+    /// No feature yet.
+    pub fn new(bias: bool) -> Self {
+        Self { bias: bias.then(Cell::default), cells: Vec::new() }
+    }
+
+    /// `sum of read(cell_i) x_i`, the bias included. Features never seen count as 0.
+    #[inline(always)]
+    pub fn dot<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> f64 {
+        let n = if x.end() <= self.cells.len() {
+            x.indices.len()
+        } else {
+            x.indices.partition_point(|&i| (i as usize) < self.cells.len())
+        };
+        let (indices, values) = (&x.indices[..n], &x.values[..n]);
+        let cells = self.cells.as_slice();
+        // Four accumulators: one chain of additions would wait for each addition's latency.
+        let mut sums = [0.0; 4];
+        let (mut i4, mut v4) = (indices.chunks_exact(4), values.chunks_exact(4));
+        for (i, v) in (&mut i4).zip(&mut v4) {
+            sums[0] += read(&cells[i[0] as usize]) * v[0].f64();
+            sums[1] += read(&cells[i[1] as usize]) * v[1].f64();
+            sums[2] += read(&cells[i[2] as usize]) * v[2].f64();
+            sums[3] += read(&cells[i[3] as usize]) * v[3].f64();
+        }
+        let mut sum = self.bias.as_ref().map_or(0.0, &read);
+        for (&i, v) in i4.remainder().iter().zip(v4.remainder()) {
+            sum += read(&cells[i as usize]) * v.f64();
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum
+    }
+
+    /// Adds `alpha x` to `S` and lets the learner change the same cells: `step(cell, x_i)`.
+    #[inline(always)]
+    pub fn enter<V: Value>(
+        &mut self,
+        x: Features<'_, V>,
+        alpha: f64,
+        mut step: impl FnMut(&mut Cell<T>, f64),
+    ) {
+        self.grow(x.end());
+        let cells = self.cells.as_mut_slice();
+        for (&i, v) in x.indices.iter().zip(x.values) {
+            let cell = &mut cells[i as usize];
+            let v = v.f64();
+            cell.s += alpha * v;
+            step(cell, v);
+        }
+        if let Some(cell) = &mut self.bias {
+            cell.s += alpha;
+            step(cell, 1.0);
+        }
+    }
+
+    /// Makes room for features below `end`.
+    #[inline]
+    pub fn grow(&mut self, end: usize) {
+        if end > self.cells.len() {
+            self.cells.resize(end, Cell::default());
+        }
+    }
+
+    /// Every cell, the features in order and then the bias.
+    pub fn iter(&self) -> impl Iterator<Item = &Cell<T>> {
+        self.cells.iter().chain(&self.bias)
+    }
+
+    /// Every cell, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Cell<T>> {
+        self.cells.iter_mut().chain(&mut self.bias)
+    }
+
+    /// `sum of read(cell)^2`.
+    pub fn norm_squared(&self, read: impl Fn(&Cell<T>) -> f64) -> f64 {
+        self.iter().map(|c| read(c) * read(c)).sum()
+    }
+
+    /// How many coordinates there are, the bias included.
+    pub fn len(&self) -> usize {
+        self.cells.len() + usize::from(self.bias.is_some())
+    }
+
+    /// Whether there is no coordinate.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Whether the sum of all iterates is kept, and its part in a slot.
+///
+/// With `w = a v`, `A_t` the sum of the scales `a_1 .. a_t` and `b += A_t dv` at every change of `v`,
+/// the sum of the iterates is `A_t v - b`: an average in O(nonzeros) a round.
+pub trait Mean: Copy + Default + Send + Sync + 'static {
+    /// Whether anything is kept.
+    const KEPT: bool;
+    /// `b += amount`.
+    fn add(&mut self, amount: f64);
+    /// `b`.
+    fn get(&self) -> f64;
+    /// Sets `b`.
+    fn set(&mut self, b: f64);
+}
+
+/// No average.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoMean;
+
+impl Mean for NoMean {
+    const KEPT: bool = false;
+    #[inline(always)]
+    fn add(&mut self, _: f64) {}
+    fn get(&self) -> f64 {
+        0.0
+    }
+    fn set(&mut self, _: f64) {}
+}
+
+/// The `b` of the averaged iterate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeptMean(f64);
+
+impl Mean for KeptMean {
+    const KEPT: bool = true;
+    #[inline(always)]
+    fn add(&mut self, amount: f64) {
+        self.0 += amount;
+    }
+    fn get(&self) -> f64 {
+        self.0
+    }
+    fn set(&mut self, b: f64) {
+        self.0 = b;
+    }
+}
+
+/// A slot of learners whose weights are a multiple of `S` itself: nothing but the average's part.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dual<M>(pub M);
+
+impl<M: Mean> Slot for Dual<M> {
+    const FIELDS: &'static [&'static str] = if M::KEPT { &["b"] } else { &[] };
+    fn get(&self, _: usize) -> f64 {
+        self.0.get()
+    }
+    fn set(&mut self, _: usize, value: f64) {
+        self.0.set(value);
+    }
+}
+
+/// A slot with a weight of its own (up to a common scale).
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Weight<M> {
+    /// The weight before the scale.
+    pub v: f64,
+    /// The average's part.
+    pub mean: M,
+}
+
+impl<M: Mean> Slot for Weight<M> {
+    const FIELDS: &'static [&'static str] = if M::KEPT { &["v", "b"] } else { &["v"] };
+    fn get(&self, k: usize) -> f64 {
+        if k == 0 { self.v } else { self.mean.get() }
+    }
+    fn set(&mut self, k: usize, value: f64) {
+        if k == 0 { self.v = value } else { self.mean.set(value) }
+    }
+}

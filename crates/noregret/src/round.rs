@@ -1,0 +1,257 @@
+//! THE loop: predict, suffer, slope, enter the ledger, update.
+//!
+//! The loop is compiled once per learner and value type, so that the feature loops inside `predict`
+//! and `update` are concrete. What does not depend on the learner (the loss, the ledger's scalars,
+//! the counts) is asked once per row through [`Judge`].
+
+use crate::example::{Features, Rows, Value};
+use crate::learner::{Cell, Learner, Outcome, Slot, Slots, Theorem};
+
+/// The learner-independent half of a round.
+pub trait Judge {
+    /// The learner predicted `z` for a row of squared length `norm_squared` with label `y` and
+    /// importance `weight`: suffer the loss, enter the ledger, and say what happened. `model` is
+    /// `|w|^2` of the iterate, where the learner knows it.
+    fn suffer(
+        &mut self,
+        z: f64,
+        y: f64,
+        weight: f64,
+        norm_squared: f64,
+        model: Option<f64>,
+    ) -> Result<Outcome, Diverged>;
+}
+
+/// A number left the range of f64.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diverged {
+    /// The prediction.
+    pub z: f64,
+    /// Its loss.
+    pub loss: f64,
+}
+
+/// The protocol, for one learner and one run of rows. On divergence nothing of that row is entered;
+/// the number of rows done is returned with the error.
+pub fn learn<L: Learner, V: Value>(
+    learner: &mut L,
+    slots: &mut Slots<L::Slot>,
+    rows: Rows<'_, V>,
+    judge: &mut dyn Judge,
+) -> Result<(), (usize, Diverged)> {
+    let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
+    for (k, row) in rows.iter().enumerate() {
+        let z = learner.predict(slots, row.x);
+        let norm_squared = row.x.norm_squared() + bias;
+        let outcome = judge
+            .suffer(z, row.y, row.weight, norm_squared, learner.norm_squared())
+            .map_err(|d| (k, d))?;
+        if row.weight > 0.0 {
+            learner.update(slots, row.x, &outcome);
+        }
+    }
+    Ok(())
+}
+
+/// A vector over the features, and the bias apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vector {
+    /// By feature index.
+    pub features: Vec<f64>,
+    /// The constant feature's coordinate, if there is one.
+    pub bias: Option<f64>,
+}
+
+impl Vector {
+    /// All coordinates: the features in order, then the bias.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        self.features.iter().copied().chain(self.bias)
+    }
+
+    /// `<self, x>`; features beyond the vector count as 0.
+    pub fn dot<V: Value>(&self, x: Features<'_, V>) -> f64 {
+        let sum: f64 =
+            x.iter().map(|(i, v)| self.features.get(i).map_or(0.0, |w| w * v)).sum();
+        sum + self.bias.unwrap_or(0.0)
+    }
+
+    /// The Euclidean norm.
+    pub fn norm(&self) -> f64 {
+        self.iter().map(|v| v * v).sum::<f64>().sqrt()
+    }
+
+    /// Adds another, growing as needed.
+    pub fn add(&mut self, other: &Vector, factor: f64) {
+        if other.features.len() > self.features.len() {
+            self.features.resize(other.features.len(), 0.0);
+        }
+        for (a, b) in self.features.iter_mut().zip(&other.features) {
+            *a += factor * b;
+        }
+        if let Some(b) = other.bias {
+            *self.bias.get_or_insert(0.0) += factor * b;
+        }
+    }
+}
+
+/// A learner's state, ready for a model file.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The scalars, as the learner serialises itself.
+    pub scalars: serde_json::Value,
+    /// Per-feature numbers by field name, `s` for the ledger's.
+    pub fields: Vec<(String, Vector)>,
+    /// What the learner keeps beside.
+    pub arrays: Vec<(String, Vec<f64>)>,
+}
+
+/// A learner with its slots, behind one pointer: called once per block, never per feature.
+pub trait Machine: Send + Sync {
+    /// Learns rows of f32 values.
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
+    /// Learns rows of f64 values.
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
+    /// Predicts one row of f32 values.
+    fn predict_f32(&self, x: Features<'_, f32>) -> f64;
+    /// Predicts one row of f64 values.
+    fn predict_f64(&self, x: Features<'_, f64>) -> f64;
+    /// The current iterate.
+    fn weights(&self) -> Vector;
+    /// The averaged iterate, where it is kept.
+    fn averaged(&self) -> Option<Vector>;
+    /// The ledger's `S`.
+    fn s(&self) -> Vector;
+    /// A second ledger that the learner keeps in its own state.
+    fn own_ledger(&self) -> Option<(f64, Vector)>;
+    /// One more than the largest feature index seen.
+    fn dimension(&self) -> usize;
+    /// See [`Learner::norm_squared`].
+    fn norm_squared(&self) -> Option<f64>;
+    /// See [`Learner::ball`].
+    fn ball(&self, longest: f64) -> Option<f64>;
+    /// See [`Learner::theorem`].
+    fn theorem(&self) -> Theorem;
+    /// For a model file.
+    fn save(&self) -> Saved;
+    /// From a model file; an error says what does not fit.
+    fn restore(&mut self, saved: Saved) -> Result<(), String>;
+}
+
+struct Boxed<L: Learner> {
+    learner: L,
+    slots: Slots<L::Slot>,
+}
+
+/// Puts a learner and empty slots behind one pointer.
+pub fn boxed<L: Learner>(learner: L, bias: bool) -> Box<dyn Machine> {
+    Box::new(Boxed { learner, slots: Slots::new(bias) })
+}
+
+impl<L: Learner> Boxed<L> {
+    fn vector(&self, read: impl Fn(&Cell<L::Slot>) -> f64) -> Vector {
+        Vector {
+            features: self.slots.cells.iter().map(&read).collect(),
+            bias: self.slots.bias.as_ref().map(&read),
+        }
+    }
+}
+
+impl<L: Learner> Machine for Boxed<L> {
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)> {
+        learn(&mut self.learner, &mut self.slots, rows, judge)
+    }
+
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)> {
+        learn(&mut self.learner, &mut self.slots, rows, judge)
+    }
+
+    fn predict_f32(&self, x: Features<'_, f32>) -> f64 {
+        self.learner.predict(&self.slots, x)
+    }
+
+    fn predict_f64(&self, x: Features<'_, f64>) -> f64 {
+        self.learner.predict(&self.slots, x)
+    }
+
+    fn weights(&self) -> Vector {
+        self.vector(|c| self.learner.weight(c))
+    }
+
+    fn averaged(&self) -> Option<Vector> {
+        let probe = Cell::default();
+        self.learner.average(&probe)?;
+        Some(self.vector(|c| self.learner.average(c).unwrap_or(0.0)))
+    }
+
+    fn s(&self) -> Vector {
+        self.vector(|c| c.s)
+    }
+
+    fn own_ledger(&self) -> Option<(f64, Vector)> {
+        let k = self.learner.own_k()?;
+        Some((k, self.vector(|c| self.learner.own_s(c))))
+    }
+
+    fn dimension(&self) -> usize {
+        self.slots.cells.len()
+    }
+
+    fn norm_squared(&self) -> Option<f64> {
+        self.learner.norm_squared()
+    }
+
+    fn ball(&self, longest: f64) -> Option<f64> {
+        self.learner.ball(longest)
+    }
+
+    fn theorem(&self) -> Theorem {
+        self.learner.theorem()
+    }
+
+    fn save(&self) -> Saved {
+        let mut fields: Vec<(String, Vector)> = <L::Slot as Slot>::FIELDS
+            .iter()
+            .enumerate()
+            .map(|(k, name)| ((*name).to_owned(), self.vector(|c| c.state.get(k))))
+            .collect();
+        fields.push(("s".to_owned(), self.s()));
+        Saved {
+            scalars: serde_json::to_value(&self.learner).unwrap_or_default(),
+            fields,
+            arrays: self.learner.arrays().into_iter().map(|(n, a)| (n.to_owned(), a)).collect(),
+        }
+    }
+
+    fn restore(&mut self, saved: Saved) -> Result<(), String> {
+        let mut learner: L =
+            serde_json::from_value(saved.scalars).map_err(|e| format!("the learner's state: {e}"))?;
+        if !learner.set_arrays(&saved.arrays) {
+            return Err("the learner's arrays have the wrong names or lengths".to_owned());
+        }
+        let names = <L::Slot as Slot>::FIELDS;
+        let expected = names.iter().copied().chain(["s"]);
+        if !saved.fields.iter().map(|(n, _)| n.as_str()).eq(expected) {
+            return Err("the per-feature fields are not this learner's".to_owned());
+        }
+        let bias = self.slots.bias.is_some();
+        let d = saved.fields[0].1.features.len();
+        if saved.fields.iter().any(|(_, v)| v.features.len() != d || v.bias.is_some() != bias) {
+            return Err("the per-feature fields have different lengths".to_owned());
+        }
+        let mut slots = Slots::new(bias);
+        slots.grow(d);
+        for (k, (_, vector)) in saved.fields.iter().enumerate() {
+            let values = vector.features.iter().chain(&vector.bias);
+            for (cell, &value) in slots.iter_mut().zip(values) {
+                if k < names.len() {
+                    cell.state.set(k, value);
+                } else {
+                    cell.s = value;
+                }
+            }
+        }
+        self.learner = learner;
+        self.slots = slots;
+        Ok(())
+    }
+}
