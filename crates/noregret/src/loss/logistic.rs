@@ -1,0 +1,63 @@
+//! The logistic loss: classification with probabilities.
+
+use super::{Entry, Loss, Task, is_sign, x_ln_x};
+
+/// `ln(1 + e^(-y z))`. Only negative numbers are exponentiated, so nothing overflows and both tails
+/// keep their relative accuracy.
+struct Logistic;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "logistic",
+    formula: "ln(1 + exp(-y z))",
+    summary: "classification with probabilities",
+    task: Task::Binary,
+    parameters: &[],
+    build: |_| Ok(Box::new(Logistic)),
+};
+
+impl Loss for Logistic {
+    // ln(1 + e^(-y z))
+    fn value(&self, z: f64, y: f64) -> f64 {
+        let m = y * z;
+        (-m.abs()).exp().ln_1p() + (-m).max(0.0)
+    }
+
+    // -y / (1 + e^(+y z))
+    fn slope(&self, z: f64, y: f64) -> f64 {
+        let m = y * z;
+        let e = (-m.abs()).exp();
+        -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e)
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        is_sign(y)
+    }
+
+    fn floor(&self, _y: f64) -> f64 {
+        0.0
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    // b ln b + (1 - b) ln(1 - b) where b = -a y lies in [0, 1]
+    fn conjugate(&self, a: f64, y: f64) -> Option<f64> {
+        let b = -a * y;
+        // ln_1p keeps the second term where b is tiny; at b = 1 that term is 0.
+        let rest = if b == 1.0 {
+            0.0
+        } else {
+            (1.0 - b) * (-b).ln_1p()
+        };
+        (0.0..=1.0).contains(&b).then(|| x_ln_x(b) + rest)
+    }
+
+    fn interval(&self, z_max: f64, _y_max: f64) -> (f64, f64) {
+        (0.0, self.value(-z_max, 1.0))
+    }
+
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+}
