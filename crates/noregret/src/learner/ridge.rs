@@ -51,6 +51,7 @@ pub(super) static ENTRY: Entry = Entry {
                 alpha,
                 residuals: 0.0,
                 suffered: 0.0,
+                labels: 0.0,
                 rows: Vec::new(),
                 side: Vec::new(),
                 x: Vec::new(),
@@ -68,6 +69,8 @@ struct Ridge {
     residuals: f64,
     /// Sum of the losses suffered.
     suffered: f64,
+    /// Sum of `c y^2`: what the rounding of the residuals is measured by.
+    labels: f64,
     /// Row `k` of `R` from its diagonal on. The bias, where there is one, is coordinate 0.
     #[serde(skip)]
     rows: Vec<Vec<f64>>,
@@ -157,6 +160,7 @@ impl Learner for Ridge {
         let residual = self.fold(root * o.y);
         self.residuals += residual * residual;
         self.suffered += o.weight * (o.z - o.y) * (o.z - o.y);
+        self.labels += o.weight * o.y * o.y;
         self.solve();
         if let Some(cell) = &mut slots.bias {
             cell.state.v = self.w[0];
@@ -177,6 +181,7 @@ impl Learner for Ridge {
                 ("alpha", self.alpha),
                 ("sum_losses", self.suffered),
                 ("sum_residuals", self.residuals),
+                ("sum_y2", self.labels),
             ],
         )
     }

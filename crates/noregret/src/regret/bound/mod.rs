@@ -1,0 +1,150 @@
+//! Theorems: one file each, with its conditions as code and its value from constants that were given
+//! or observed. A number is never printed for a bound that does not apply.
+//!
+//! To add one: a file with a `pub(super) static ENTRY`, its `mod` line, and its line in [`ENTRIES`].
+
+mod adagrad;
+mod exponential_weights;
+mod exponentiated;
+mod follow_the_leader;
+mod ftrl;
+mod ogd_constant;
+mod ogd_sqrt;
+mod perceptron;
+mod projected_ogd;
+mod projected_ogd_square;
+mod ridge;
+mod strongly_convex;
+mod subgradient;
+
+pub use perceptron::{most_mistakes, most_mistakes_weighted};
+pub use projected_ogd_square::square_bound;
+
+use super::{Comparator, round_up};
+use crate::learner::{Constants, Theorem};
+use serde::Serialize;
+
+/// Every bound.
+pub static ENTRIES: &[&Entry] = &[
+    &perceptron::ENTRY,
+    &projected_ogd::ENTRY,
+    &projected_ogd_square::ENTRY,
+    &subgradient::ENTRY,
+    &strongly_convex::ENTRY,
+    &follow_the_leader::ENTRY,
+    &ftrl::ENTRY,
+    &ridge::ENTRY,
+    &exponential_weights::ENTRY,
+    &exponentiated::ENTRY,
+    &ogd_constant::ENTRY,
+    &ogd_sqrt::ENTRY,
+    &adagrad::ENTRY,
+];
+
+/// What comparators a theorem speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// The Euclidean ball, and whatever lies in it: the l1 ball and the simplex of the same radius.
+    L2,
+    /// The l1 ball, and the simplex in it.
+    L1,
+    /// The simplex.
+    Simplex,
+    /// All models, with the quadratic penalty.
+    Ridge,
+}
+
+impl Class {
+    fn covers(self, comparator: &Comparator) -> bool {
+        matches!(
+            (self, comparator.name()),
+            (Class::L2, "l2" | "l1" | "simplex")
+                | (Class::L1, "l1" | "simplex")
+                | (Class::Simplex, "simplex")
+                | (Class::Ridge, "ridge")
+        )
+    }
+}
+
+/// A theorem in the registry.
+#[derive(Serialize)]
+pub struct Entry {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// What it says, in plain text.
+    pub statement: &'static str,
+    /// What it needs.
+    pub needs: &'static str,
+    /// Where it is proved.
+    pub source: &'static str,
+    /// The comparators it speaks of.
+    pub class: Class,
+    /// Whether it bounds the linearised regret, so that no certificate can exceed it.
+    pub linearised: bool,
+    /// The conditions that fail, each in a few words.
+    #[serde(skip)]
+    pub conditions: fn(&Constants) -> Vec<String>,
+    /// The bound on the total regret, from constants that meet the conditions.
+    #[serde(skip)]
+    pub value: fn(&Constants) -> Option<f64>,
+}
+
+/// The entry of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().copied().find(|e| e.name == name)
+}
+
+/// What a theorem says of a run. `regret_at_most` is an average per unit of weight, and none exactly
+/// when `unmet` is not empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stated {
+    /// The theorem.
+    pub name: String,
+    /// The bound.
+    pub regret_at_most: Option<f64>,
+    /// Conditions that fail.
+    pub unmet: Vec<String>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The constants it was computed from.
+    pub constants: Constants,
+}
+
+/// Applies a learner's theorem to a run of total weight `n`, against a class.
+pub fn state(theorem: Theorem, comparator: &Comparator, n: f64) -> Stated {
+    let Theorem { bound, mut constants, mut unmet, notes } = theorem;
+    if let Some(radius) = comparator.radius() {
+        constants.set("U", radius);
+    }
+    let entry = find(bound);
+    match entry {
+        None => unmet.push(format!("no theorem is called {bound}")),
+        Some(entry) => {
+            if !entry.class.covers(comparator) {
+                unmet.push(format!(
+                    "the theorem does not speak of the comparator {}",
+                    comparator.name()
+                ));
+            }
+            if let (Some(ball), Some(radius)) = (constants.get("ball"), comparator.radius())
+                && radius > ball
+            {
+                unmet.push(format!("a comparator of norm {radius} is outside the learner's ball {ball}"));
+            }
+            unmet.extend((entry.conditions)(&constants));
+        }
+    }
+    let mut regret_at_most = None;
+    if unmet.is_empty() {
+        // The constants are sums of up to T rounded numbers; a part in 10^12 covers their error.
+        regret_at_most = entry
+            .and_then(|e| (e.value)(&constants))
+            .map(|total| round_up(total * (1.0 + 1e-12)) / n)
+            .filter(|value| value.is_finite());
+        if regret_at_most.is_none() {
+            unmet.push("a constant of the theorem is not finite".to_owned());
+        }
+    }
+    Stated { name: bound.to_owned(), regret_at_most, unmet, notes, constants }
+}

@@ -1,0 +1,145 @@
+//! Classes of models that a learner is compared with. Each is a convex function `Psi` of the
+//! comparator `u`, known here by its Fenchel conjugate at `-S`.
+
+use super::Sum;
+use crate::error::UsageError;
+use serde::Serialize;
+
+/// A class of comparators.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "comparator", rename_all = "lowercase")]
+pub enum Comparator {
+    /// `|u|_2 <= radius`.
+    L2 {
+        /// The radius.
+        radius: f64,
+    },
+    /// `|u|_1 <= radius`.
+    L1 {
+        /// The radius.
+        radius: f64,
+    },
+    /// `|u_i| <= radius` for every `i`.
+    Linf {
+        /// The radius.
+        radius: f64,
+    },
+    /// `u >= 0` with sum `radius`.
+    Simplex {
+        /// The sum of the coordinates.
+        radius: f64,
+        /// Whether every coordinate of the space has been seen; otherwise one with `S_i = 0` may be
+        /// missing from the vector.
+        complete: bool,
+    },
+    /// All models, with `(sigma T/2) |u|^2` added to their losses.
+    Ridge {
+        /// The strength of the penalty a round.
+        sigma: f64,
+    },
+}
+
+/// The names after `--comparator`, each with one line.
+pub const NAMES: &[(&str, &str)] = &[
+    ("l2", "every model with Euclidean norm at most U"),
+    ("l1", "every model whose absolute weights sum to at most U"),
+    ("linf", "every model with no weight beyond -U..U"),
+    ("simplex", "every model with nonnegative weights that sum to U"),
+    ("ridge", "every model, its loss increased by (sigma/2)|u|^2 a round (--l2 sigma)"),
+];
+
+impl Comparator {
+    /// A class by name. `ridge` takes `sigma` from `l2`, the others `radius`.
+    pub fn new(name: &str, radius: f64, l2: Option<f64>) -> Result<Self, UsageError> {
+        Ok(match name {
+            "l2" => Comparator::L2 { radius },
+            "l1" => Comparator::L1 { radius },
+            "linf" => Comparator::Linf { radius },
+            "simplex" => Comparator::Simplex { radius, complete: false },
+            "ridge" => {
+                let sigma = l2.ok_or_else(|| UsageError::new("--comparator ridge needs --l2 SIGMA"))?;
+                Comparator::Ridge { sigma }
+            }
+            _ => {
+                let names: Vec<&str> = NAMES.iter().map(|(n, _)| *n).collect();
+                return Err(UsageError(format!(
+                    "there is no comparator `{name}`; the comparators are {}",
+                    names.join(", ")
+                )));
+            }
+        })
+    }
+
+    /// The name after `--comparator`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Comparator::L2 { .. } => "l2",
+            Comparator::L1 { .. } => "l1",
+            Comparator::Linf { .. } => "linf",
+            Comparator::Simplex { .. } => "simplex",
+            Comparator::Ridge { .. } => "ridge",
+        }
+    }
+
+    /// `U`; none for `ridge`.
+    pub fn radius(&self) -> Option<f64> {
+        match *self {
+            Comparator::L2 { radius }
+            | Comparator::L1 { radius }
+            | Comparator::Linf { radius }
+            | Comparator::Simplex { radius, .. } => Some(radius),
+            Comparator::Ridge { .. } => None,
+        }
+    }
+
+    /// The same class with another radius.
+    pub fn with_radius(mut self, new: f64) -> Self {
+        match &mut self {
+            Comparator::L2 { radius }
+            | Comparator::L1 { radius }
+            | Comparator::Linf { radius }
+            | Comparator::Simplex { radius, .. } => *radius = new,
+            Comparator::Ridge { .. } => {}
+        }
+        self
+    }
+
+    /// The norm of the class: what `U` bounds.
+    pub fn norm(&self, u: impl Iterator<Item = f64>) -> f64 {
+        match self {
+            Comparator::L2 { .. } | Comparator::Ridge { .. } => {
+                u.map(|x| x * x).collect::<Sum>().value().sqrt()
+            }
+            Comparator::L1 { .. } | Comparator::Simplex { .. } => {
+                u.map(f64::abs).collect::<Sum>().value()
+            }
+            Comparator::Linf { .. } => u.fold(0.0, |m, x| m.max(x.abs())),
+        }
+    }
+
+    /// An upper bound of `Psi*(-S)` for a true `S` that is within `error` (in Euclidean norm) of the
+    /// vector `s` of `d` coordinates. `rounds` is `T`.
+    pub fn support(&self, s: impl Iterator<Item = f64>, d: usize, error: f64, rounds: f64) -> f64 {
+        let value = match *self {
+            Comparator::L2 { radius } => radius * (norm2(s) + error),
+            Comparator::L1 { radius } => radius * (s.fold(0.0, |m: f64, x| m.max(x.abs())) + error),
+            Comparator::Linf { radius } => {
+                let sum = s.map(f64::abs).collect::<Sum>().value();
+                radius * (sum + error * (d as f64).sqrt())
+            }
+            Comparator::Simplex { radius, complete } => {
+                let least = if complete { f64::NEG_INFINITY } else { 0.0 };
+                radius * (s.fold(least, |m: f64, x| m.max(-x)) + error)
+            }
+            Comparator::Ridge { sigma } => {
+                let norm = norm2(s) + error;
+                norm * norm / (2.0 * sigma * rounds)
+            }
+        };
+        super::round_up(value)
+    }
+}
+
+fn norm2(s: impl Iterator<Item = f64>) -> f64 {
+    super::round_up(s.map(|x| x * x).collect::<Sum>().value().sqrt())
+}

@@ -1,0 +1,283 @@
+//! The ledger: a regret certificate in one pass.
+//!
+//! Convexity alone gives `f_t(u) >= f_t(w_t) + <g_t, u - w_t>` for every `u`. With
+//!
+//! ```text
+//! K = sum of (f_t(w_t) - alpha_t z_t)      S = sum of alpha_t x_t      alpha_t = c_t loss'(z_t, y_t)
+//! ```
+//!
+//! and any convex penalty or constraint `Psi` on the comparator,
+//! `min over u of [sum f_t(u) + Psi(u)] >= K - Psi*(-S)`: the best model in hindsight cannot have done
+//! better, whatever algorithm made the predictions `z_t`. The scalars are here; `S` lies in the
+//! learner's slots. Ledgers add.
+
+use super::{Comparator, Sum, round_down};
+use crate::round::Vector;
+use serde::{Deserialize, Serialize};
+
+/// The unit roundoff of f64.
+const ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+/// The scalars of a ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Book {
+    /// Rows seen.
+    pub examples: u64,
+    /// `T`: rounds with a weight above 0.
+    pub rounds: u64,
+    /// `n`: sum of the weights.
+    pub weight: Sum,
+    /// `L`: sum of the losses suffered.
+    pub loss: Sum,
+    /// `K = L - D`, accumulated directly because `L` and `D` cancel.
+    pub k: Sum,
+    /// Sum of `|f_t| + |alpha_t z_t|`: what the rounding of `K` is measured by.
+    pub magnitude: f64,
+    /// `Q`: sum of `|alpha_t| |x_t|`: what the rounding of `S` is measured by.
+    pub reach: f64,
+    /// `F`: sum of the losses' floors; none when one is minus infinity.
+    pub floor: Option<Sum>,
+    /// Sum of `|w_t|^2/2`, where the learner knows its norm.
+    pub penalty: Option<Sum>,
+    /// The longest row, squared.
+    pub longest_squared: f64,
+    /// The largest gradient norm `|alpha_t| |x_t|`, squared.
+    pub gradient_squared: f64,
+    /// Sum of the squared gradient norms.
+    pub squares: Sum,
+    /// The largest and the smallest weight above 0 (1 before the first round).
+    pub heaviest: f64,
+    /// See `heaviest`.
+    pub lightest: f64,
+    /// The largest `|y|`.
+    pub largest_label: f64,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self {
+            examples: 0,
+            rounds: 0,
+            weight: Sum::default(),
+            loss: Sum::default(),
+            k: Sum::default(),
+            magnitude: 0.0,
+            reach: 0.0,
+            floor: Some(Sum::default()),
+            penalty: Some(Sum::default()),
+            longest_squared: 0.0,
+            gradient_squared: 0.0,
+            squares: Sum::default(),
+            heaviest: 1.0,
+            lightest: 1.0,
+            largest_label: 0.0,
+        }
+    }
+}
+
+/// One round, as the book sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entered {
+    /// The prediction.
+    pub z: f64,
+    /// The label.
+    pub y: f64,
+    /// The weight `c`, above 0.
+    pub weight: f64,
+    /// The loss before the weight.
+    pub loss: f64,
+    /// The slope before the weight.
+    pub slope: f64,
+    /// The floor of the loss before the weight.
+    pub floor: f64,
+    /// `|x|^2`, the bias included.
+    pub norm_squared: f64,
+    /// `|w_t|^2`, where it is known.
+    pub model: Option<f64>,
+}
+
+impl Book {
+    /// Enters one round with a weight above 0.
+    #[inline]
+    pub fn enter(&mut self, r: &Entered) {
+        let loss = r.weight * r.loss;
+        let alpha = r.weight * r.slope;
+        let product = alpha * r.z;
+        self.examples += 1;
+        self.rounds += 1;
+        self.weight.add(r.weight);
+        self.loss.add(loss);
+        self.k.add(loss - product);
+        self.magnitude += loss.abs() + product.abs();
+        if r.floor != 0.0 {
+            self.enter_floor(r.weight * r.floor);
+        }
+        match (&mut self.penalty, r.model) {
+            (Some(sum), Some(q)) => sum.add(q / 2.0),
+            (penalty, None) => *penalty = None,
+            (None, _) => {}
+        }
+        self.longest_squared = self.longest_squared.max(r.norm_squared);
+        let gradient = alpha * alpha * r.norm_squared;
+        self.gradient_squared = self.gradient_squared.max(gradient);
+        self.squares.add(gradient);
+        self.reach += gradient.sqrt();
+        self.heaviest = if self.rounds == 1 { r.weight } else { self.heaviest.max(r.weight) };
+        self.lightest = if self.rounds == 1 { r.weight } else { self.lightest.min(r.weight) };
+        self.largest_label = self.largest_label.max(r.y.abs());
+    }
+
+    /// Counts a row of weight 0: it is predicted and reported, and changes nothing.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.examples += 1;
+    }
+
+    #[cold]
+    fn enter_floor(&mut self, floor: f64) {
+        if floor.is_finite() {
+            if let Some(sum) = &mut self.floor {
+                sum.add(floor);
+            }
+        } else {
+            self.floor = None;
+        }
+    }
+
+    /// Adds another book.
+    pub fn merge(&mut self, other: &Book) {
+        if other.rounds > 0 {
+            let fresh = self.rounds == 0;
+            self.heaviest = if fresh { other.heaviest } else { self.heaviest.max(other.heaviest) };
+            self.lightest = if fresh { other.lightest } else { self.lightest.min(other.lightest) };
+        }
+        self.examples += other.examples;
+        self.rounds += other.rounds;
+        self.weight.merge(other.weight);
+        self.loss.merge(other.loss);
+        self.k.merge(other.k);
+        self.magnitude += other.magnitude;
+        self.reach += other.reach;
+        let both = |a: Option<Sum>, b: Option<Sum>| {
+            let mut sum = a?;
+            sum.merge(b?);
+            Some(sum)
+        };
+        self.floor = both(self.floor, other.floor);
+        self.penalty = both(self.penalty, other.penalty);
+        self.longest_squared = self.longest_squared.max(other.longest_squared);
+        self.gradient_squared = self.gradient_squared.max(other.gradient_squared);
+        self.squares.merge(other.squares);
+        self.largest_label = self.largest_label.max(other.largest_label);
+    }
+
+    /// `L/n`.
+    pub fn average_loss(&self) -> Option<f64> {
+        (self.weight.value() > 0.0).then(|| self.loss.value() / self.weight.value())
+    }
+
+    /// `(L + sum of (sigma/2)|w_t|^2)/n`.
+    pub fn penalised_loss(&self, sigma: f64) -> Option<f64> {
+        let penalty = self.penalty?.value();
+        (self.weight.value() > 0.0)
+            .then(|| (self.loss.value() + sigma * penalty) / self.weight.value())
+    }
+
+    /// The largest average loss that no comparator of the class can be below, from this book and a
+    /// vector `s`; `extra` widens what `S` may be off by when it was made by subtraction. `k` stands
+    /// in place of the book's own for a learner's second ledger.
+    fn lower(&self, comparator: &Comparator, s: &Vector, k: f64, extra: &Extra) -> Option<f64> {
+        let n = self.weight.value();
+        if n <= 0.0 || n.is_nan() {
+            return None;
+        }
+        let rounds = self.rounds as f64;
+        // The losses and slopes are a few roundings off, the products one: 16 cover all of them.
+        // Each of the T additions to a coordinate of S is off by at most one rounding of a partial
+        // sum, and the slopes by a few of their own: (T + 8) roundings of Q cover both.
+        let error = (rounds + extra.rounds + 8.0) * ROUNDOFF * (self.reach + extra.reach);
+        let slack = 16.0 * ROUNDOFF * (self.magnitude + k.abs());
+        let d = s.features.len() + usize::from(s.bias.is_some());
+        let total = k - comparator.support(s.iter(), d, error, rounds) - slack;
+        let floor = self.floor.map_or(f64::NEG_INFINITY, |f| round_down(f.value()));
+        let best = round_down(round_down(total.max(floor)) / n);
+        best.is_finite().then_some(best)
+    }
+}
+
+/// What a vector made by subtraction may be off by besides: the history that was subtracted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Rounds entered before the subtraction's origin.
+    pub rounds: f64,
+    /// `Q` of those rounds.
+    pub reach: f64,
+}
+
+/// A whole ledger: the scalars and the vector, brought out of the learner's slots to be added, saved
+/// or asked. Ledgers of one loss, one labelling and one feature space add.
+///
+/// ```
+/// use noregret::regret::{Book, Comparator, Ledger};
+/// use noregret::regret::ledger::Entered;
+/// // One round of hinge loss at w = 0 with x = (2): loss 1, slope -1.
+/// let mut ledger = Ledger::default();
+/// ledger.book.enter(&Entered {
+///     z: 0.0, y: 1.0, weight: 1.0, loss: 1.0, slope: -1.0, floor: 0.0, norm_squared: 4.0, model: None,
+/// });
+/// ledger.s.features = vec![-2.0];
+/// // No u with |u| <= 1/4 can lose less than 1 - 1/4 * 2.
+/// let best = ledger.best_at_least(&Comparator::L2 { radius: 0.25 }).unwrap();
+/// assert!((best - 0.5).abs() < 1e-12 && best <= 0.5);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// The scalars.
+    pub book: Book,
+    /// `S`.
+    pub s: Vector,
+    /// See [`Extra`].
+    pub extra: Extra,
+    /// A second ledger over some of the same rounds: its `K` and its vector (the Perceptron's
+    /// mistakes).
+    pub own: Option<(f64, Vector)>,
+}
+
+impl Ledger {
+    /// Adds another ledger: the certificate then holds for one common `u` on both streams. A second
+    /// ledger survives only if both have one.
+    pub fn merge(&mut self, other: &Ledger) {
+        self.own = match (self.own.take(), &other.own) {
+            (Some((k, mut s)), Some((k2, s2))) => {
+                s.add(s2, 1.0);
+                Some((k + k2, s))
+            }
+            (Some(own), None) if other.book.rounds == 0 => Some(own),
+            (None, Some(own)) if self.book.rounds == 0 => Some(own.clone()),
+            _ => None,
+        };
+        self.book.merge(&other.book);
+        self.s.add(&other.s, 1.0);
+        self.extra.rounds += other.extra.rounds;
+        self.extra.reach += other.extra.reach;
+    }
+
+    /// A certified lower bound on the average loss of every comparator of the class: the better of
+    /// the ledger's and, where there is one, the second ledger's. None before the first round.
+    pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
+        let all = self.book.lower(comparator, &self.s, self.book.k.value(), &self.extra)?;
+        let own = self
+            .own
+            .as_ref()
+            .and_then(|(k, s)| self.book.lower(comparator, s, *k, &self.extra));
+        Some(own.map_or(all, |own| own.max(all)))
+    }
+
+    /// The lower bound for many radii of one class: one ledger answers for all of them.
+    pub fn curve(&self, comparator: &Comparator, radii: &[f64]) -> Vec<(f64, f64)> {
+        radii
+            .iter()
+            .filter_map(|&r| Some((r, self.best_at_least(&comparator.with_radius(r))?)))
+            .collect()
+    }
+}

@@ -1,0 +1,54 @@
+//! A compensated sum.
+
+use serde::{Deserialize, Serialize};
+
+/// A running sum whose error does not grow with its length (Neumaier 1974): the low part collects
+/// what each addition loses.
+///
+/// ```
+/// let mut sum = noregret::regret::Sum::default();
+/// for x in [1.0, 1e100, 1.0, -1e100] {
+///     sum.add(x);
+/// }
+/// assert_eq!(sum.value(), 2.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    /// Adds one number.
+    #[inline]
+    pub fn add(&mut self, x: f64) {
+        let total = self.high + x;
+        self.low += if self.high.abs() >= x.abs() {
+            (self.high - total) + x
+        } else {
+            (x - total) + self.high
+        };
+        self.high = total;
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: Sum) {
+        self.add(other.high);
+        self.low += other.low;
+    }
+
+    /// The sum.
+    pub fn value(self) -> f64 {
+        self.high + self.low
+    }
+}
+
+impl FromIterator<f64> for Sum {
+    fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Self {
+        let mut sum = Sum::default();
+        for x in numbers {
+            sum.add(x);
+        }
+        sum
+    }
+}
