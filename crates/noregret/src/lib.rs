@@ -23,3 +23,4 @@ pub mod generate;
 
 pub mod loss;
 pub mod parameter;
+pub mod report;
