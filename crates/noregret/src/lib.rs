@@ -17,10 +17,13 @@
 //! [`engine`] keeps all that belongs to one model; [`model`] writes it to a file and reads it back.
 
 pub mod bytes;
+pub mod engine;
 pub mod error;
 pub mod example;
 pub mod generate;
-
+pub mod learner;
 pub mod loss;
 pub mod parameter;
+pub mod regret;
 pub mod report;
+pub mod round;

@@ -35,12 +35,8 @@ pub struct Parameter {
 impl Parameter {
     /// Checks a value given as text.
     pub fn parse(&self, text: &str) -> Result<Value, UsageError> {
-        let bad = |expected: &str| {
-            UsageError(format!(
-                "--{}: found `{text}`, expected {expected}",
-                self.name
-            ))
-        };
+        let bad =
+            |expected: &str| UsageError(format!("--{}: found `{text}`, expected {expected}", self.name));
         match self.kind {
             Kind::Positive => match text.parse::<f64>() {
                 Ok(v) if v > 0.0 && v.is_finite() => Ok(Value::Number(v)),

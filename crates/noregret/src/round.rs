@@ -43,9 +43,8 @@ pub fn learn<L: Learner, V: Value>(
     for (k, row) in rows.iter().enumerate() {
         let z = learner.predict(slots, row.x);
         let norm_squared = row.x.norm_squared() + bias;
-        let outcome = judge
-            .suffer(z, row.y, row.weight, norm_squared, learner.norm_squared())
-            .map_err(|d| (k, d))?;
+        let outcome =
+            judge.suffer(z, row.y, row.weight, norm_squared, learner.norm_squared()).map_err(|d| (k, d))?;
         if row.weight > 0.0 {
             learner.update(slots, row.x, &outcome);
         }
@@ -70,8 +69,7 @@ impl Vector {
 
     /// `<self, x>`; features beyond the vector count as 0.
     pub fn dot<V: Value>(&self, x: Features<'_, V>) -> f64 {
-        let sum: f64 =
-            x.iter().map(|(i, v)| self.features.get(i).map_or(0.0, |w| w * v)).sum();
+        let sum: f64 = x.iter().map(|(i, v)| self.features.get(i).map_or(0.0, |w| w * v)).sum();
         sum + self.bias.unwrap_or(0.0)
     }
 
@@ -238,7 +236,7 @@ impl<L: Learner> Machine for Boxed<L> {
         if saved.fields.iter().any(|(_, v)| v.features.len() != d || v.bias.is_some() != bias) {
             return Err("the per-feature fields have different lengths".to_owned());
         }
-        let mut slots = Slots::new(bias);
+        let mut slots: Slots<L::Slot> = Slots::new(bias);
         slots.grow(d);
         for (k, (_, vector)) in saved.fields.iter().enumerate() {
             let values = vector.features.iter().chain(&vector.bias);

@@ -34,10 +34,7 @@ fn directions(random: &mut Random, d: u64) -> (Vec<f64>, Vec<f64>) {
     }
     let mut after = random.direction(d);
     let along: f64 = before.iter().zip(&after).map(|(a, b)| a * b).sum();
-    after
-        .iter_mut()
-        .zip(&before)
-        .for_each(|(b, a)| *b -= along * a);
+    after.iter_mut().zip(&before).for_each(|(b, a)| *b -= along * a);
     (before, after)
 }
 
@@ -53,9 +50,7 @@ mod tests {
         let wrong = |w: &[f64], from: usize, to: usize| {
             let rows = block.rows();
             let z = |k| rows.row(k).x.iter().map(|(i, v)| w[i] * v).sum::<f64>();
-            (from..to)
-                .filter(|&k| (z(k) >= 0.0) != (rows.row(k).y > 0.0))
-                .count()
+            (from..to).filter(|&k| (z(k) >= 0.0) != (rows.row(k).y > 0.0)).count()
         };
         assert_eq!((wrong(&before, 0, 2000), wrong(&after, 2000, 4000)), (0, 0));
         // At a right angle the other direction errs as often as a coin.

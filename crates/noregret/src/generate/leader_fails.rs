@@ -31,10 +31,7 @@ mod tests {
     fn the_first_rows_alternate_after_a_half() {
         let mut text = Vec::new();
         super::super::write("leader-fails", Some(4), None, None, 0, &mut text).unwrap();
-        assert_eq!(
-            String::from_utf8(text).unwrap(),
-            "0.5 1:1\n-1 1:1\n1 1:1\n-1 1:1\n"
-        );
+        assert_eq!(String::from_utf8(text).unwrap(), "0.5 1:1\n-1 1:1\n1 1:1\n-1 1:1\n");
     }
 
     #[test]

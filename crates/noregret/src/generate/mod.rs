@@ -14,13 +14,8 @@ mod planted;
 mod rcv1_like;
 
 /// Every stream. A new one is a file in this folder, its `mod` line and its line here.
-pub static ENTRIES: &[&Entry] = &[
-    &hard::ENTRY,
-    &leader_fails::ENTRY,
-    &planted::ENTRY,
-    &drift::ENTRY,
-    &rcv1_like::ENTRY,
-];
+pub static ENTRIES: &[&Entry] =
+    &[&hard::ENTRY, &leader_fails::ENTRY, &planted::ENTRY, &drift::ENTRY, &rcv1_like::ENTRY];
 
 /// What is asked of a stream, checked by [`Entry::request`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,9 +94,7 @@ impl Entry {
             )));
         }
         if !(0.0..=1.0).contains(&noise) {
-            return Err(UsageError(format!(
-                "--noise: found {noise}, expected 0 to 1"
-            )));
+            return Err(UsageError(format!("--noise: found {noise}, expected 0 to 1")));
         }
         Ok(Request { n, d, noise, seed })
     }
@@ -140,17 +133,10 @@ impl Entry {
 
 /// The stream of that name.
 pub fn find(name: &str) -> Result<&'static Entry, UsageError> {
-    ENTRIES
-        .iter()
-        .find(|entry| entry.name == name)
-        .copied()
-        .ok_or_else(|| {
-            let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
-            UsageError(format!(
-                "no stream is called `{name}`; there are {}",
-                names.join(", ")
-            ))
-        })
+    ENTRIES.iter().find(|entry| entry.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        UsageError(format!("no stream is called `{name}`; there are {}", names.join(", ")))
+    })
 }
 
 /// Writes a stream as LIBSVM text; what is `None` takes the stream's default.
@@ -171,10 +157,7 @@ pub fn write(
 ) -> Result<()> {
     let entry = find(name)?;
     let request = entry.request(n, d, noise, seed)?;
-    entry.run(&request, out).map_err(|source| Error::Io {
-        path: "-".into(),
-        source,
-    })
+    entry.run(&request, out).map_err(|source| Error::Io { path: "-".into(), source })
 }
 
 /// Random numbers that a seed fixes.
@@ -185,10 +168,7 @@ struct Random {
 
 impl Random {
     fn new(seed: u64) -> Self {
-        Self {
-            source: rand_pcg::Pcg64Mcg::seed_from_u64(seed),
-            spare: None,
-        }
+        Self { source: rand_pcg::Pcg64Mcg::seed_from_u64(seed), spare: None }
     }
 
     /// Uniform in [0, 1).
@@ -270,12 +250,7 @@ mod tests {
                     .map(|(i, v)| (i.parse().unwrap(), v.parse().unwrap()))
                     .collect();
                 assert!(pairs.windows(2).all(|w| w[0].0 < w[1].0), "{}", entry.name);
-                assert!(
-                    pairs
-                        .iter()
-                        .map(|p| p.0 - 1)
-                        .eq(row.x.indices.iter().copied())
-                );
+                assert!(pairs.iter().map(|p| p.0 - 1).eq(row.x.indices.iter().copied()));
                 assert!(pairs.iter().map(|p| p.1).eq(row.x.values.iter().copied()));
             }
         }
@@ -300,12 +275,7 @@ mod tests {
     fn random_rows_have_unit_norm() {
         for entry in ENTRIES.iter().filter(|entry| entry.noise.is_some()) {
             let block = entry.block(&entry.request(Some(100), None, None, 1).unwrap());
-            assert!(
-                block
-                    .rows()
-                    .iter()
-                    .all(|r| (r.x.norm_squared() - 1.0).abs() < 1e-5)
-            );
+            assert!(block.rows().iter().all(|r| (r.x.norm_squared() - 1.0).abs() < 1e-5));
         }
     }
 

@@ -23,15 +23,8 @@ const WEIGHTED: f64 = 10.0;
 fn rows(request: &Request, sink: Sink<'_>) -> io::Result<()> {
     let d = request.d as u32;
     let mut random = Random::new(request.seed);
-    let w: Vec<f64> = (0..d)
-        .map(|_| {
-            if random.uniform() * WEIGHTED < 1.0 {
-                random.normal()
-            } else {
-                0.0
-            }
-        })
-        .collect();
+    let w: Vec<f64> =
+        (0..d).map(|_| if random.uniform() * WEIGHTED < 1.0 { random.normal() } else { 0.0 }).collect();
     let places = Places::new(d);
     let (mut words, mut counts, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..request.n {
@@ -76,9 +69,7 @@ impl Places {
         let d = u64::from(d);
         // A step without a common factor reaches every index; the golden section spreads well.
         let golden = (d as f64 * 0.618_033_988_749_895) as u64;
-        let step = (golden.max(1)..=d.max(2))
-            .find(|&step| common_factor(step, d) == 1)
-            .unwrap_or(1);
+        let step = (golden.max(1)..=d.max(2)).find(|&step| common_factor(step, d) == 1).unwrap_or(1);
         Self { step, d }
     }
 
@@ -104,18 +95,9 @@ mod tests {
         assert!((65.0..85.0).contains(&average), "{average}");
         assert!(block.values.iter().all(|v| *v > 0.0));
         let mut rows_with = vec![0u32; request.d as usize];
-        block
-            .indices
-            .iter()
-            .for_each(|&i| rows_with[i as usize] += 1);
-        assert!(
-            rows_with.iter().any(|&k| k > 1500),
-            "some words are nearly everywhere"
-        );
-        assert!(
-            rows_with.iter().filter(|&&k| k == 1).count() > 5000,
-            "many occur once"
-        );
+        block.indices.iter().for_each(|&i| rows_with[i as usize] += 1);
+        assert!(rows_with.iter().any(|&k| k > 1500), "some words are nearly everywhere");
+        assert!(rows_with.iter().filter(|&&k| k == 1).count() > 5000, "many occur once");
         let positive = block.labels.iter().filter(|y| **y == 1.0).count();
         assert!((500..1500).contains(&positive), "{positive}");
     }

@@ -66,8 +66,7 @@ struct Adaptive<M> {
 }
 
 impl<M: Mean> Slot for Adaptive<M> {
-    const FIELDS: &'static [&'static str] =
-        if M::KEPT { &["w", "squares", "b"] } else { &["w", "squares"] };
+    const FIELDS: &'static [&'static str] = if M::KEPT { &["w", "squares", "b"] } else { &["w", "squares"] };
     fn get(&self, k: usize) -> f64 {
         [self.w, self.squares, self.mean.get()][k]
     }

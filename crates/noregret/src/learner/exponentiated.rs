@@ -183,9 +183,8 @@ impl Learner for Exponentiated {
             self.squares += square;
             let first = self.ceiling == 0.0;
             let eta = self.eta;
-            let mut anew = self.eta * top - self.reference > HIGH
-                || !self.z.is_finite()
-                || self.z < FALLEN * self.peak;
+            let mut anew =
+                self.eta * top - self.reference > HIGH || !self.z.is_finite() || self.z < FALLEN * self.peak;
             if self.constant.is_none() && self.squares > self.ceiling {
                 if first {
                     self.ceiling = square;

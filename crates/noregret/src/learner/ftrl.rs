@@ -135,10 +135,8 @@ impl<M: Mean> Learner for Ftrl<M> {
     }
 
     fn theorem(&self) -> Theorem {
-        let mut theorem = Theorem::new(
-            "ftrl",
-            &[("alpha", self.last_alpha), ("sum_g2_over_alpha", self.divided)],
-        );
+        let mut theorem =
+            Theorem::new("ftrl", &[("alpha", self.last_alpha), ("sum_g2_over_alpha", self.divided)]);
         if self.project {
             theorem.constants.set("ball", self.radius);
         }

@@ -115,8 +115,7 @@ impl Scaled {
 
     /// The average of `w_1 .. w_t` at one coordinate.
     pub(crate) fn average<M: Mean>(&self, cell: &Cell<Weight<M>>) -> Option<f64> {
-        (M::KEPT && self.t > 0)
-            .then(|| (self.sum_a * cell.state.v - cell.state.mean.get()) / self.t as f64)
+        (M::KEPT && self.t > 0).then(|| (self.sum_a * cell.state.v - cell.state.mean.get()) / self.t as f64)
     }
 }
 
@@ -182,8 +181,7 @@ impl OfLedger {
 
     /// The average of `w_1 .. w_t` at one coordinate.
     pub(crate) fn average<M: Mean>(&self, cell: &Cell<Dual<M>>) -> Option<f64> {
-        (M::KEPT && self.t > 0)
-            .then(|| (self.sum_a * cell.s - cell.state.0.get()) / self.t as f64)
+        (M::KEPT && self.t > 0).then(|| (self.sum_a * cell.s - cell.state.0.get()) / self.t as f64)
     }
 
     /// `|w|^2`.

@@ -130,9 +130,8 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
                 theorem.constants.set("G", g);
                 let theorem = theorem.note("G was given");
                 if observed > g {
-                    theorem.unmet(format!(
-                        "a gradient of norm {observed} is longer than --gradient-bound {g}"
-                    ))
+                    theorem
+                        .unmet(format!("a gradient of norm {observed} is longer than --gradient-bound {g}"))
                 } else {
                     theorem
                 }

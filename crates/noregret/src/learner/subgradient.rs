@@ -85,15 +85,7 @@ impl<M> Subgradient<M> {
             .parameters
             .number(ENTRY.parameters, "eta")
             .unwrap_or(radius / (lipschitz.unwrap_or(1.0) * row_bound * horizon.sqrt()));
-        Ok(Self {
-            w: Scaled::default(),
-            radius,
-            eta,
-            horizon,
-            lipschitz,
-            row_bound,
-            mean: PhantomData,
-        })
+        Ok(Self { w: Scaled::default(), radius, eta, horizon, lipschitz, row_bound, mean: PhantomData })
     }
 }
 

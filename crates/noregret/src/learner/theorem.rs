@@ -50,12 +50,7 @@ pub struct Theorem {
 impl Theorem {
     /// A theorem with these constants.
     pub fn new(bound: &'static str, constants: &[(&'static str, f64)]) -> Self {
-        Self {
-            bound,
-            constants: Constants(constants.to_vec()),
-            unmet: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { bound, constants: Constants(constants.to_vec()), unmet: Vec::new(), notes: Vec::new() }
     }
 
     /// Adds a failed condition.

@@ -31,11 +31,7 @@ impl Loss for Huber {
     // r^2/2 if |r| <= delta, else delta |r| - delta^2/2
     fn value(&self, z: f64, y: f64) -> f64 {
         let r = (z - y).abs();
-        if r <= self.delta {
-            r * r / 2.0
-        } else {
-            self.delta * (r - self.delta / 2.0)
-        }
+        if r <= self.delta { r * r / 2.0 } else { self.delta * (r - self.delta / 2.0) }
     }
 
     // clip(r, -delta, delta)

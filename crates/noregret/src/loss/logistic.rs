@@ -45,11 +45,7 @@ impl Loss for Logistic {
     fn conjugate(&self, a: f64, y: f64) -> Option<f64> {
         let b = -a * y;
         // ln_1p keeps the second term where b is tiny; at b = 1 that term is 0.
-        let rest = if b == 1.0 {
-            0.0
-        } else {
-            (1.0 - b) * (-b).ln_1p()
-        };
+        let rest = if b == 1.0 { 0.0 } else { (1.0 - b) * (-b).ln_1p() };
         (0.0..=1.0).contains(&b).then(|| x_ln_x(b) + rest)
     }
 

@@ -31,17 +31,10 @@ pub static ENTRIES: &[&Entry] = &[
 
 /// The entry of that name.
 pub fn find(name: &str) -> Result<&'static Entry, UsageError> {
-    ENTRIES
-        .iter()
-        .find(|entry| entry.name == name)
-        .copied()
-        .ok_or_else(|| {
-            let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
-            UsageError(format!(
-                "no loss is called `{name}`; there are {}",
-                names.join(", ")
-            ))
-        })
+    ENTRIES.iter().find(|entry| entry.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+        UsageError(format!("no loss is called `{name}`; there are {}", names.join(", ")))
+    })
 }
 
 /// The loss of that name with these parameters, given as text; the others take their defaults.
@@ -134,8 +127,7 @@ mod tests {
     fn losses() -> Vec<Box<dyn Loss>> {
         let all = ENTRIES.iter().map(|entry| build(entry.name, []).unwrap());
         let more = [("huber", "huber-delta", "0.3"), ("quantile", "tau", "0.9")];
-        all.chain(more.map(|(name, key, value)| build(name, [(key, value)]).unwrap()))
-            .collect()
+        all.chain(more.map(|(name, key, value)| build(name, [(key, value)]).unwrap())).collect()
     }
 
     /// Calls `check` with every loss and many (z, u, y) that it accepts; z at kinks among them.
@@ -173,10 +165,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let message = build("hing", []).err().unwrap().to_string();
-        assert!(
-            message.contains("`hing`") && message.contains("squared-hinge"),
-            "{message}"
-        );
+        assert!(message.contains("`hing`") && message.contains("squared-hinge"), "{message}");
         assert!(build("huber", [("huber-delta", "0")]).is_err());
         assert!(build("quantile", [("tau", "1")]).is_err());
         assert!(build("hinge", [("tau", "0.5")]).is_err());
@@ -190,11 +179,7 @@ mod tests {
             let kink = loss.slope(z + 2.0 * h, y) - loss.slope(z - 2.0 * h, y);
             let smooth = kink.abs() < 1e-5 * (1.0 + z.exp());
             let error = (difference - loss.slope(z, y)).abs();
-            assert!(
-                !smooth || error < 1e-6 * (1.0 + z.exp()),
-                "{} {z} {y}",
-                loss.entry().name
-            );
+            assert!(!smooth || error < 1e-6 * (1.0 + z.exp()), "{} {z} {y}", loss.entry().name);
         });
     }
 
@@ -203,11 +188,7 @@ mod tests {
         sweep(|loss, z, u, y| {
             let tangent = loss.value(z, y) + loss.slope(z, y) * (u - z);
             let slack = 1e-13 * (1.0 + tangent.abs() + loss.value(u, y).abs());
-            assert!(
-                loss.value(u, y) >= tangent - slack,
-                "{} {z} {u} {y}",
-                loss.entry().name
-            );
+            assert!(loss.value(u, y) >= tangent - slack, "{} {z} {u} {y}", loss.entry().name);
             assert!((loss.slope(u, y) - loss.slope(z, y)) * (u - z) >= 0.0);
         });
     }
@@ -219,16 +200,10 @@ mod tests {
             let a = loss.slope(z, y);
             let conjugate = loss.conjugate(a, y).expect(name);
             let gap = loss.value(z, y) - a * z + conjugate;
-            assert!(
-                gap.abs() < 1e-12 * (1.0 + (a * z).abs() + a * a),
-                "{name} {z} {y}: {gap}"
-            );
+            assert!(gap.abs() < 1e-12 * (1.0 + (a * z).abs() + a * a), "{name} {z} {y}: {gap}");
             if let Some(other) = loss.conjugate(u, y) {
                 let sum = loss.value(z, y) + other;
-                assert!(
-                    sum - u * z >= -1e-12 * (1.0 + (u * z).abs()),
-                    "{name} {z} {u} {y}"
-                );
+                assert!(sum - u * z >= -1e-12 * (1.0 + (u * z).abs()), "{name} {z} {u} {y}");
             }
         });
     }
@@ -257,22 +232,11 @@ mod tests {
     fn the_floor_is_below_every_value_and_approached() {
         sweep(|loss, z, _, y| {
             let floor = loss.floor(y);
-            assert!(
-                loss.value(z, y) >= floor - 1e-14,
-                "{} {z} {y}",
-                loss.entry().name
-            );
+            assert!(loss.value(z, y) >= floor - 1e-14, "{} {z} {y}", loss.entry().name);
             // The least value lies at y, at ln y, or far out on one side.
             let at = [y, y.abs().ln().max(-745.0), 1e3, -1e3, 1e300, -1e300];
-            let least = at
-                .iter()
-                .map(|&z| loss.value(z, y))
-                .fold(f64::INFINITY, f64::min);
-            let reached = if floor.is_finite() {
-                least <= floor + 1e-12
-            } else {
-                least < -1e290
-            };
+            let least = at.iter().map(|&z| loss.value(z, y)).fold(f64::INFINITY, f64::min);
+            let reached = if floor.is_finite() { least <= floor + 1e-12 } else { least < -1e290 };
             assert!(reached, "{} {y}: {floor} {least}", loss.entry().name);
         });
     }
@@ -285,16 +249,9 @@ mod tests {
                 let (from, to) = loss.interval(z_max, y_max);
                 let slack = 1e-13 * (1.0 + to.abs());
                 let value = loss.value(z, y);
-                assert!(
-                    from - slack <= value && value <= to + slack,
-                    "{}",
-                    loss.entry().name
-                );
+                assert!(from - slack <= value && value <= to + slack, "{}", loss.entry().name);
             }
-            assert!(
-                loss.lipschitz()
-                    .is_none_or(|bound| loss.slope(z, y).abs() <= bound)
-            );
+            assert!(loss.lipschitz().is_none_or(|bound| loss.slope(z, y).abs() <= bound));
         });
     }
 
@@ -310,31 +267,15 @@ mod tests {
 
     #[test]
     fn a_prediction_that_is_no_number_has_a_loss_that_is_no_number() {
-        assert!(
-            losses()
-                .iter()
-                .all(|loss| loss.value(f64::NAN, 1.0).is_nan())
-        );
+        assert!(losses().iter().all(|loss| loss.value(f64::NAN, 1.0).is_nan()));
     }
 
     #[test]
     fn slopes_at_kinks_are_the_chosen_ones() {
         let slope = |name: &str, z: f64, y: f64| build(name, []).unwrap().slope(z, y);
-        assert_eq!(
-            (
-                slope("perceptron", 0.0, 1.0),
-                slope("perceptron", 0.0, -1.0)
-            ),
-            (-1.0, 1.0)
-        );
-        assert_eq!(
-            (slope("hinge", 1.0, 1.0), slope("hinge", -1.0, -1.0)),
-            (0.0, 0.0)
-        );
-        assert_eq!(
-            (slope("absolute", 2.0, 2.0), slope("quantile", 2.0, 2.0)),
-            (0.0, 0.0)
-        );
+        assert_eq!((slope("perceptron", 0.0, 1.0), slope("perceptron", 0.0, -1.0)), (-1.0, 1.0));
+        assert_eq!((slope("hinge", 1.0, 1.0), slope("hinge", -1.0, -1.0)), (0.0, 0.0));
+        assert_eq!((slope("absolute", 2.0, 2.0), slope("quantile", 2.0, 2.0)), (0.0, 0.0));
     }
 
     // One of the notes has e^(-y z) in the denominator: then the step would be largest where the
@@ -353,13 +294,7 @@ mod tests {
         assert!(close(logistic.value(100.0, 1.0), (-100f64).exp()));
         assert!(close(logistic.slope(100.0, 1.0), -(-100f64).exp()));
         assert!(close(logistic.value(0.0, 1.0), std::f64::consts::LN_2));
-        assert_eq!(
-            (logistic.value(-1e300, 1.0), logistic.slope(-1e300, 1.0)),
-            (1e300, -1.0)
-        );
-        assert_eq!(
-            (logistic.value(1e300, 1.0), logistic.slope(1e300, 1.0)),
-            (0.0, 0.0)
-        );
+        assert_eq!((logistic.value(-1e300, 1.0), logistic.slope(-1e300, 1.0)), (1e300, -1.0));
+        assert_eq!((logistic.value(1e300, 1.0), logistic.slope(1e300, 1.0)), (0.0, 0.0));
     }
 }

@@ -110,9 +110,7 @@ impl Comparator {
             Comparator::L2 { .. } | Comparator::Ridge { .. } => {
                 u.map(|x| x * x).collect::<Sum>().value().sqrt()
             }
-            Comparator::L1 { .. } | Comparator::Simplex { .. } => {
-                u.map(f64::abs).collect::<Sum>().value()
-            }
+            Comparator::L1 { .. } | Comparator::Simplex { .. } => u.map(f64::abs).collect::<Sum>().value(),
             Comparator::Linf { .. } => u.fold(0.0, |m, x| m.max(x.abs())),
         }
     }

@@ -179,8 +179,7 @@ impl Book {
     /// `(L + sum of (sigma/2)|w_t|^2)/n`.
     pub fn penalised_loss(&self, sigma: f64) -> Option<f64> {
         let penalty = self.penalty?.value();
-        (self.weight.value() > 0.0)
-            .then(|| (self.loss.value() + sigma * penalty) / self.weight.value())
+        (self.weight.value() > 0.0).then(|| (self.loss.value() + sigma * penalty) / self.weight.value())
     }
 
     /// The largest average loss that no comparator of the class can be below, from this book and a
@@ -266,18 +265,12 @@ impl Ledger {
     /// the ledger's and, where there is one, the second ledger's. None before the first round.
     pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
         let all = self.book.lower(comparator, &self.s, self.book.k.value(), &self.extra)?;
-        let own = self
-            .own
-            .as_ref()
-            .and_then(|(k, s)| self.book.lower(comparator, s, *k, &self.extra));
+        let own = self.own.as_ref().and_then(|(k, s)| self.book.lower(comparator, s, *k, &self.extra));
         Some(own.map_or(all, |own| own.max(all)))
     }
 
     /// The lower bound for many radii of one class: one ledger answers for all of them.
     pub fn curve(&self, comparator: &Comparator, radii: &[f64]) -> Vec<(f64, f64)> {
-        radii
-            .iter()
-            .filter_map(|&r| Some((r, self.best_at_least(&comparator.with_radius(r))?)))
-            .collect()
+        radii.iter().filter_map(|&r| Some((r, self.best_at_least(&comparator.with_radius(r))?))).collect()
     }
 }

@@ -23,11 +23,8 @@ impl Sum {
     #[inline]
     pub fn add(&mut self, x: f64) {
         let total = self.high + x;
-        self.low += if self.high.abs() >= x.abs() {
-            (self.high - total) + x
-        } else {
-            (x - total) + self.high
-        };
+        self.low +=
+            if self.high.abs() >= x.abs() { (self.high - total) + x } else { (x - total) + self.high };
         self.high = total;
     }
 

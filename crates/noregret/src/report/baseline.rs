@@ -26,13 +26,7 @@ pub struct LabelStats {
 
 impl Default for LabelStats {
     fn default() -> Self {
-        Self {
-            weight: 0.0,
-            mean: 0.0,
-            deviations: 0.0,
-            signs: [0.0; 2],
-            others: Some(HashMap::new()),
-        }
+        Self { weight: 0.0, mean: 0.0, deviations: 0.0, signs: [0.0; 2], others: Some(HashMap::new()) }
     }
 }
 
@@ -87,11 +81,7 @@ impl LabelStats {
 
     /// The distinct labels with their weights, ascending; `None` when there were too many to count.
     pub fn counts(&self) -> Option<Vec<(f64, f64)>> {
-        let others = self
-            .others
-            .as_ref()?
-            .iter()
-            .map(|(&bits, &c)| (f64::from_bits(bits), c));
+        let others = self.others.as_ref()?.iter().map(|(&bits, &c)| (f64::from_bits(bits), c));
         let signs = [(-1.0, self.signs[0]), (1.0, self.signs[1])];
         let mut all: Vec<_> = others.chain(signs).filter(|(_, c)| *c > 0.0).collect();
         all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -115,18 +105,8 @@ impl LabelStats {
 /// The smallest sum of losses of one `z` over the labels: the slope ascends, so bisection finds where
 /// it changes sign.
 fn smallest(loss: &dyn Loss, counts: &[(f64, f64)]) -> Option<f64> {
-    let slope = |z: f64| {
-        counts
-            .iter()
-            .map(|(y, c)| c * loss.slope(z, *y))
-            .sum::<f64>()
-    };
-    let value = |z: f64| {
-        counts
-            .iter()
-            .map(|(y, c)| c * loss.value(z, *y))
-            .sum::<f64>()
-    };
+    let slope = |z: f64| counts.iter().map(|(y, c)| c * loss.slope(z, *y)).sum::<f64>();
+    let value = |z: f64| counts.iter().map(|(y, c)| c * loss.value(z, *y)).sum::<f64>();
     // A slope that only tends to 0 (logistic, one class) ends as 0 in floating point; one that does
     // not change sign by then belongs to a loss without a lower bound.
     let mut low: f64 = -1.0;
@@ -155,16 +135,8 @@ fn smallest(loss: &dyn Loss, counts: &[(f64, f64)]) -> Option<f64> {
         }
     }
     // Where the loss has a kink the least value lies on it, and kinks lie at labels or at 0.
-    let kinks = counts
-        .iter()
-        .map(|(y, _)| *y)
-        .filter(|y| (low..=high).contains(y));
-    Some(
-        kinks
-            .chain([0.0, high])
-            .map(value)
-            .fold(value(low), f64::min),
-    )
+    let kinks = counts.iter().map(|(y, _)| *y).filter(|y| (low..=high).contains(y));
+    Some(kinks.chain([0.0, high]).map(value).fold(value(low), f64::min))
 }
 
 /// Counts as a list of (label, weight) that ascends, so that equal counts are equal bytes.
@@ -179,10 +151,8 @@ mod sorted {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         let list = counts.as_ref().map(|counts| {
-            let mut list: Vec<(f64, f64)> = counts
-                .iter()
-                .map(|(&bits, &c)| (f64::from_bits(bits), c))
-                .collect();
+            let mut list: Vec<(f64, f64)> =
+                counts.iter().map(|(&bits, &c)| (f64::from_bits(bits), c)).collect();
             list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             list
         });
@@ -238,10 +208,7 @@ mod tests {
     // With squared hinge: p(1 - z)^2 + q(1 + z)^2 is least at z = p - q, where it is 4 p q.
     #[test]
     fn with_the_other_binary_losses_it_is_what_calculus_says() {
-        assert!(close(
-            best("squared-hinge", &[(1.0, 1.0), (-1.0, 3.0)]),
-            0.75
-        ));
+        assert!(close(best("squared-hinge", &[(1.0, 1.0), (-1.0, 3.0)]), 0.75));
         assert_eq!(best("perceptron", &[(1.0, 1.0), (-1.0, 3.0)]), Some(0.0));
     }
 
@@ -288,9 +255,7 @@ mod tests {
 
     #[test]
     fn too_many_labels_are_given_up_but_their_sums_are_kept() {
-        let labels: Vec<_> = (0..=MOST_DISTINCT_LABELS + 2)
-            .map(|k| (k as f64, 1.0))
-            .collect();
+        let labels: Vec<_> = (0..=MOST_DISTINCT_LABELS + 2).map(|k| (k as f64, 1.0)).collect();
         assert_eq!(best("absolute", &labels), None);
         let n = labels.len() as f64;
         let variance = (n * n - 1.0) / 12.0;
@@ -299,9 +264,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_continues_bit_for_bit() {
-        let labels: Vec<_> = (0..999)
-            .map(|k| (f64::from(k % 37) / 7.0, 0.1 + f64::from(k)))
-            .collect();
+        let labels: Vec<_> = (0..999).map(|k| (f64::from(k % 37) / 7.0, 0.1 + f64::from(k))).collect();
         let mut whole = LabelStats::new();
         fill(&mut whole, &labels);
         let mut part = LabelStats::new();
@@ -310,9 +273,6 @@ mod tests {
         let mut resumed: LabelStats = serde_json::from_str(&text).unwrap();
         fill(&mut resumed, &labels[500..]);
         assert_eq!(resumed, whole);
-        assert_eq!(
-            serde_json::to_string(&resumed).unwrap(),
-            serde_json::to_string(&whole).unwrap()
-        );
+        assert_eq!(serde_json::to_string(&resumed).unwrap(), serde_json::to_string(&whole).unwrap());
     }
 }

@@ -46,10 +46,7 @@ pub(super) struct Scores {
 
 impl Default for Scores {
     fn default() -> Self {
-        Self {
-            bins: vec![[0.0; 2]; BINS],
-            calibration: [[0.0; 3]; 10],
-        }
+        Self { bins: vec![[0.0; 2]; BINS], calibration: [[0.0; 3]; 10] }
     }
 }
 
@@ -67,8 +64,7 @@ impl Scores {
 
     pub(super) fn calibration(&self) -> Vec<CalibrationBin> {
         let bins = (0..).zip(&self.calibration);
-        bins.map(|(k, sums)| CalibrationBin::new(k, *sums))
-            .collect()
+        bins.map(|(k, sums)| CalibrationBin::new(k, *sums)).collect()
     }
 
     pub(super) fn auc(&self) -> Option<(f64, f64)> {
@@ -89,11 +85,7 @@ impl Scores {
 #[inline]
 fn bin(z: f64) -> usize {
     let bits = (z as f32 + 0.0).to_bits();
-    let ordered = if bits >> 31 == 1 {
-        !bits
-    } else {
-        bits | 1 << 31
-    };
+    let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
     (ordered >> 18) as usize
 }
 
@@ -103,17 +95,12 @@ mod sparse {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(
-        bins: &[[f64; 2]],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(bins: &[[f64; 2]], serializer: S) -> Result<S::Ok, S::Error> {
         let held = (0u32..).zip(bins).filter(|(_, bin)| **bin != [0.0; 2]);
         serializer.collect_seq(held.map(|(k, [negative, positive])| (k, negative, positive)))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<[f64; 2]>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<[f64; 2]>, D::Error> {
         let mut bins = vec![[0.0; 2]; BINS];
         for (k, negative, positive) in Vec::<(u32, f64, f64)>::deserialize(deserializer)? {
             *bins

@@ -129,37 +129,16 @@ mod tests {
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
         let width = [1e-6, 0.01, 1.0, 50.0][seed as usize % 4];
         let row = |k: u64| {
-            let z = if k.is_multiple_of(9) {
-                0.0
-            } else {
-                width * random.random_range(-1.0..1.5)
-            };
-            let y = if random.random_range(-1.0..1.0) * width < z {
-                1.0
-            } else {
-                -1.0
-            };
-            (
-                z,
-                y,
-                if k.is_multiple_of(11) {
-                    0.0
-                } else {
-                    random.random_range(0.0..3.0)
-                },
-            )
+            let z = if k.is_multiple_of(9) { 0.0 } else { width * random.random_range(-1.0..1.5) };
+            let y = if random.random_range(-1.0..1.0) * width < z { 1.0 } else { -1.0 };
+            (z, y, if k.is_multiple_of(11) { 0.0 } else { random.random_range(0.0..3.0) })
         };
         (0..n).map(row).collect()
     }
 
     #[test]
     fn mistakes_and_errors_differ_at_a_score_of_zero() {
-        let tally = tally(&[
-            (0.0, 1.0, 1.0),
-            (0.0, -1.0, 1.0),
-            (2.0, -1.0, 0.0),
-            (-2.0, -1.0, 1.0),
-        ]);
+        let tally = tally(&[(0.0, 1.0, 1.0), (0.0, -1.0, 1.0), (2.0, -1.0, 0.0), (-2.0, -1.0, 1.0)]);
         assert_eq!((tally.rows(), tally.weight()), (4, 3.0));
         assert_eq!((tally.mistakes(), tally.errors()), (Some(3), Some(2)));
         assert_eq!(tally.error_rate(), Some(0.5));
@@ -171,10 +150,7 @@ mod tests {
     fn real_labels_have_no_mistakes_and_no_ranking() {
         let mut tally = Tally::new(Task::Real, false);
         tally.enter(0.0, 3.5, 1.0);
-        assert_eq!(
-            (tally.rows(), tally.mistakes(), tally.error_rate()),
-            (1, None, None)
-        );
+        assert_eq!((tally.rows(), tally.mistakes(), tally.error_rate()), (1, None, None));
         assert_eq!((tally.auc(), tally.calibration()), (None, None));
     }
 
@@ -202,43 +178,22 @@ mod tests {
             assert!(error < 0.05, "{seed}: {error}");
         }
         assert_eq!(tally(&[(1.0, 1.0, 1.0)]).auc(), None);
-        assert_eq!(
-            tally(&[(1.0, 1.0, 1.0), (-1.0, -1.0, 1.0)]).auc(),
-            Some((1.0, 0.0))
-        );
-        assert_eq!(
-            tally(&[(1.0, 1.0, 1.0), (1.0, -1.0, 1.0)]).auc(),
-            Some((0.5, 0.5))
-        );
+        assert_eq!(tally(&[(1.0, 1.0, 1.0), (-1.0, -1.0, 1.0)]).auc(), Some((1.0, 0.0)));
+        assert_eq!(tally(&[(1.0, 1.0, 1.0), (1.0, -1.0, 1.0)]).auc(), Some((0.5, 0.5)));
     }
 
     // e^ln(3) = 3: the odds 3 to 1 are the probability 3/4.
     #[test]
     fn calibration_compares_predictions_with_labels() {
         let z = 3f64.ln();
-        let rows = [
-            (z, 1.0, 1.0),
-            (z, -1.0, 3.0),
-            (-z, -1.0, 1.0),
-            (1e4, 1.0, 1.0),
-            (-1e4, 1.0, 0.0),
-        ];
+        let rows = [(z, 1.0, 1.0), (z, -1.0, 3.0), (-z, -1.0, 1.0), (1e4, 1.0, 1.0), (-1e4, 1.0, 0.0)];
         let bins = tally(&rows).calibration().unwrap();
         assert_eq!(bins.len(), 10);
         assert_eq!((bins[7].from, bins[7].to, bins[7].weight), (0.7, 0.8, 4.0));
         assert!((bins[7].prediction.unwrap() - 0.75).abs() < 1e-15);
-        assert_eq!(
-            (bins[7].positive, bins[2].positive),
-            (Some(0.25), Some(0.0))
-        );
-        assert_eq!(
-            (bins[9].prediction, bins[9].positive),
-            (Some(1.0), Some(1.0))
-        );
-        assert_eq!(
-            (bins[0].weight, bins[0].prediction, bins[0].positive),
-            (0.0, None, None)
-        );
+        assert_eq!((bins[7].positive, bins[2].positive), (Some(0.25), Some(0.0)));
+        assert_eq!((bins[9].prediction, bins[9].positive), (Some(1.0), Some(1.0)));
+        assert_eq!((bins[0].weight, bins[0].prediction, bins[0].positive), (0.0, None, None));
     }
 
     #[test]

@@ -122,10 +122,7 @@ pub fn state(theorem: Theorem, comparator: &Comparator, n: f64) -> Stated {
         None => unmet.push(format!("no theorem is called {bound}")),
         Some(entry) => {
             if !entry.class.covers(comparator) {
-                unmet.push(format!(
-                    "the theorem does not speak of the comparator {}",
-                    comparator.name()
-                ));
+                unmet.push(format!("the theorem does not speak of the comparator {}", comparator.name()));
             }
             if let (Some(ball), Some(radius)) = (constants.get("ball"), comparator.radius())
                 && radius > ball

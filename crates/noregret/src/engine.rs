@@ -1,0 +1,569 @@
+//! Everything that belongs to one model: the loss, the learner with its slots, the ledger's scalars,
+//! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
+
+use crate::error::{Error, Result, UsageError};
+use crate::example::{Features, Rows};
+use crate::learner::{self, Losses, Outcome, Setup};
+use crate::loss::{self, Loss};
+use crate::parameter::Parameters;
+use crate::regret::bound::{self, Stated};
+use crate::regret::ledger::{Entered, Extra};
+use crate::regret::risk::{self, Risk};
+use crate::regret::{Book, Comparator, Ledger};
+use crate::report::Tally;
+use crate::round::{Diverged, Judge, Machine, Vector};
+use serde::{Deserialize, Serialize};
+
+/// What a model is made from. Stored in its file; what is `None` took the default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The learner's name.
+    pub learner: String,
+    /// The learner's own parameters.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// The loss's name.
+    pub loss: String,
+    /// The loss's own parameters.
+    #[serde(default)]
+    pub loss_parameters: Parameters,
+    /// `U`: the ball of a projected learner and the radius of the comparators.
+    pub radius: Option<f64>,
+    /// The class of comparators.
+    pub comparator: Option<String>,
+    /// `sigma` of the quadratic penalty.
+    pub l2: Option<f64>,
+    /// `X`: no row is longer, promises the user.
+    pub row_bound: Option<f64>,
+    /// `Y`: no label is larger, promises the user.
+    pub label_bound: Option<f64>,
+    /// The probability with which the risk bound may fail.
+    pub delta: f64,
+    /// Whether the averaged iterate is kept.
+    pub average: bool,
+    /// Whether there is a constant feature.
+    pub bias: bool,
+    /// How many features there are, where it was said.
+    pub dimension: Option<u32>,
+}
+
+impl Config {
+    /// A learner and a loss, everything else at its default.
+    pub fn new(learner: &str, loss: &str) -> Self {
+        Self {
+            learner: learner.to_owned(),
+            parameters: Parameters::default(),
+            loss: loss.to_owned(),
+            loss_parameters: Parameters::default(),
+            radius: None,
+            comparator: None,
+            l2: None,
+            row_bound: None,
+            label_bound: None,
+            delta: 0.05,
+            average: false,
+            bias: true,
+            dimension: None,
+        }
+    }
+
+    /// The class of comparators: as said, or the default that follows from the learner and `--l2`.
+    fn comparator_name(&self, entry: &learner::Entry) -> &str {
+        match &self.comparator {
+            Some(name) => name,
+            None if self.radius.is_some() && entry.default_comparator == "ridge" => "l2",
+            None if self.l2.is_some() && self.radius.is_none() => "ridge",
+            None => entry.default_comparator,
+        }
+    }
+
+    fn check(&self, entry: &learner::Entry) -> Result<(), UsageError> {
+        let positive = |value: Option<f64>, flag: &str| match value {
+            Some(v) if !(v > 0.0 && v.is_finite()) => {
+                Err(UsageError(format!("{flag}: found {v}, expected a number greater than 0")))
+            }
+            _ => Ok(()),
+        };
+        positive(self.radius, "--radius")?;
+        positive(self.l2, "--l2")?;
+        positive(self.row_bound, "--row-bound")?;
+        positive(self.label_bound, "--label-bound")?;
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            return Err(UsageError(format!(
+                "--delta: found {}, expected a number between 0 and 1",
+                self.delta
+            )));
+        }
+        if let Losses::Only(names) = entry.losses
+            && !names.contains(&self.loss.as_str())
+        {
+            return Err(UsageError(format!(
+                "learner `{}` works with the loss {}, not with `{}`",
+                entry.name,
+                names.join(" or "),
+                self.loss
+            )));
+        }
+        let ridge = self.comparator_name(entry) == "ridge";
+        if self.l2.is_some() && !entry.penalised && self.comparator.as_deref() != Some("ridge") {
+            return Err(UsageError(format!(
+                "learner `{}` does not minimise a penalty: use --learner strongly-convex-ogd with --l2, \
+                 or say --comparator ridge to compare with penalised models only",
+                entry.name
+            )));
+        }
+        if ridge && self.l2.is_none() && !entry.penalised {
+            return Err(UsageError::new("--comparator ridge needs --l2 SIGMA"));
+        }
+        if ridge && self.radius.is_some() && self.comparator.is_some() && entry.default_radius.is_none() {
+            return Err(UsageError::new(
+                "--radius does not go with --comparator ridge, which compares with models of every norm",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What the ledger proves: `best_at_least = (average or penalised loss) - regret_at_most`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// The class of comparators.
+    pub comparator: &'static str,
+    /// Its radius; none for `ridge`.
+    pub radius: Option<f64>,
+    /// Whether the radius was said (`flag`), is the learner's default, or the norm of the `model`.
+    pub radius_from: Option<&'static str>,
+    /// The average regret is at most this.
+    pub regret_at_most: f64,
+    /// No comparator's average loss is below this.
+    pub best_at_least: f64,
+}
+
+/// The first pass, kept while later ones go on.
+struct FirstPass {
+    ledger: Ledger,
+    tally: Tally,
+    stated: Option<Stated>,
+    risk: Risk,
+    /// The largest lower bound of a whole later pass, for a class of fixed radius.
+    later_best: Option<f64>,
+}
+
+/// A model that learns.
+pub struct Engine {
+    config: Config,
+    entry: &'static learner::Entry,
+    loss: Box<dyn Loss>,
+    pub(crate) machine: Box<dyn Machine>,
+    /// The current part of the stream.
+    pub(crate) book: Book,
+    pub(crate) tally: Tally,
+    /// A ledger of what came before the current part.
+    pub(crate) base: Option<Ledger>,
+    /// `S` and its history when the current part began; nothing when that was the start.
+    pub(crate) origin: Option<(Vector, Extra)>,
+    first: Option<FirstPass>,
+    pass: u32,
+    /// Passes over the data that made the model before it was saved and resumed.
+    pub(crate) passes_before: u32,
+}
+
+struct Bench<'a> {
+    loss: &'a dyn Loss,
+    book: &'a mut Book,
+    tally: &'a mut Tally,
+}
+
+impl Judge for Bench<'_> {
+    #[inline]
+    fn suffer(
+        &mut self,
+        z: f64,
+        y: f64,
+        weight: f64,
+        norm_squared: f64,
+        model: Option<f64>,
+    ) -> Result<Outcome, Diverged> {
+        let loss = self.loss.value(z, y);
+        let slope = self.loss.slope(z, y);
+        if !(z.is_finite() && (weight * loss).is_finite() && (weight * slope * z).is_finite()) {
+            return Err(Diverged { z, loss });
+        }
+        self.tally.enter(z, y, weight);
+        if weight > 0.0 {
+            let floor = self.loss.floor(y);
+            self.book.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model });
+        } else {
+            self.book.pass_over();
+        }
+        Ok(Outcome { z, y, weight, slope: weight * slope, norm_squared })
+    }
+}
+
+impl Engine {
+    /// A model that has seen nothing.
+    ///
+    /// ```
+    /// use noregret::engine::{Config, Engine};
+    /// use noregret::example::Block;
+    ///
+    /// let mut engine = Engine::new(Config::new("projected-ogd", "hinge"))?;
+    /// let block = Block::<f32>::from_rows(&[
+    ///     (1.0, vec![(0, 1.0)]),
+    ///     (-1.0, vec![(1, 1.0)]),
+    /// ]);
+    /// engine.learn(block.rows())?;
+    /// let certificate = engine.certificate().unwrap();
+    /// assert!(certificate.best_at_least <= engine.average_loss().unwrap());
+    /// # Ok::<(), noregret::error::Error>(())
+    /// ```
+    pub fn new(config: Config) -> Result<Self, UsageError> {
+        let entry = learner::find(&config.learner)?;
+        config.check(entry)?;
+        let loss = (loss::find(&config.loss)?.build)(&config.loss_parameters)?;
+        let simplex = config.comparator_name(entry) == "simplex";
+        let radius = config.radius.or(if simplex { Some(1.0) } else { entry.default_radius });
+        let machine = (entry.build)(&Setup {
+            loss: &*loss,
+            radius,
+            l2: config.l2,
+            simplex,
+            row_bound: config.row_bound,
+            dimension: config.dimension,
+            bias: config.bias,
+            average: config.average,
+            parameters: &config.parameters,
+        })?;
+        Comparator::new(config.comparator_name(entry), 0.0, config.l2)?;
+        if config.comparator_name(entry) == "ridge" && machine.norm_squared().is_none() {
+            return Err(UsageError(format!(
+                "--comparator ridge needs a learner that knows its norm in every round; `{}` does not",
+                entry.name
+            )));
+        }
+        let tally = Tally::new(loss.entry().task, config.loss == "logistic");
+        Ok(Self {
+            config,
+            entry,
+            loss,
+            machine,
+            book: Book::default(),
+            tally,
+            base: None,
+            origin: None,
+            first: None,
+            pass: 1,
+            passes_before: 0,
+        })
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The loss.
+    pub fn loss(&self) -> &dyn Loss {
+        &*self.loss
+    }
+
+    /// The learner's entry.
+    pub fn entry(&self) -> &'static learner::Entry {
+        self.entry
+    }
+
+    /// Learns rows in order. On an error the rows before it have been learned.
+    pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
+        self.guard(rows)?;
+        let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
+        let done = self.machine.learn_f32(rows, &mut bench);
+        self.explain(done)
+    }
+
+    /// Learns rows of f64 values.
+    pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
+        self.guard(rows)?;
+        let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
+        let done = self.machine.learn_f64(rows, &mut bench);
+        self.explain(done)
+    }
+
+    fn guard<V: crate::example::Value>(&self, rows: Rows<'_, V>) -> Result<()> {
+        let Some(limit) = self.entry.largest_dimension else { return Ok(()) };
+        let end = rows.iter().map(|r| r.x.end()).max().unwrap_or(0);
+        if end > limit as usize {
+            return Err(Error::Usage(UsageError(format!(
+                "learner `{}` holds at most {limit} features, and the input has a feature {end} \
+                 (counted from 1): choose another learner, or fold the features with --bits",
+                self.entry.name
+            ))));
+        }
+        Ok(())
+    }
+
+    fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
+        done.map_err(|(_, diverged)| {
+            Error::Diverged(format!(
+                "the learner diverged at example {}: prediction {:e}, loss {:e}; choose a smaller \
+                 --eta, a learner with a ball (--learner projected-ogd --radius U), or scale the features",
+                self.examples() + 1,
+                diverged.z,
+                diverged.loss
+            ))
+        })
+    }
+
+    /// `<w, x>` for the current iterate.
+    pub fn predict(&self, x: Features<'_, f32>) -> f64 {
+        self.machine.predict_f32(x)
+    }
+
+    /// `<w, x>` for the current iterate, f64 values.
+    pub fn predict_f64(&self, x: Features<'_, f64>) -> f64 {
+        self.machine.predict_f64(x)
+    }
+
+    /// The current iterate.
+    pub fn weights(&self) -> Vector {
+        self.machine.weights()
+    }
+
+    /// The averaged iterate, where it is kept.
+    pub fn averaged(&self) -> Option<Vector> {
+        self.machine.averaged()
+    }
+
+    /// One more than the largest feature index seen.
+    pub fn dimension(&self) -> usize {
+        self.machine.dimension()
+    }
+
+    /// Rows of the first pass, earlier runs included.
+    pub fn examples(&self) -> u64 {
+        self.first_book().examples + self.base.as_ref().map_or(0, |b| b.book.examples)
+    }
+
+    fn first_book(&self) -> &Book {
+        self.first.as_ref().map_or(&self.book, |f| &f.ledger.book)
+    }
+
+    /// Which pass this is, from 1.
+    pub fn pass(&self) -> u32 {
+        self.pass
+    }
+
+    /// What was counted beside the loss, in the first pass.
+    pub fn tally(&self) -> &Tally {
+        self.first.as_ref().map_or(&self.tally, |f| &f.tally)
+    }
+
+    /// The ledger of the current part of the stream alone.
+    fn part(&self) -> Ledger {
+        let mut s = self.machine.s();
+        let mut extra = Extra::default();
+        let mut own = self.machine.own_ledger();
+        if let Some((origin, before)) = &self.origin {
+            s.add(origin, -1.0);
+            extra = *before;
+            own = None;
+        }
+        Ledger { book: self.book.clone(), s, extra, own }
+    }
+
+    /// The ledger of the first pass, earlier runs included.
+    pub fn ledger(&self) -> Ledger {
+        let mut ledger = self.first.as_ref().map_or_else(|| self.part(), |f| f.ledger.clone());
+        if let Some(base) = &self.base {
+            let mut all = base.clone();
+            all.merge(&ledger);
+            ledger = all;
+        }
+        ledger
+    }
+
+    /// `L/n` of the first pass.
+    pub fn average_loss(&self) -> Option<f64> {
+        self.whole_book().average_loss()
+    }
+
+    /// The scalars of the first pass, earlier runs included.
+    pub fn whole_book(&self) -> Book {
+        let mut book = self.base.as_ref().map(|b| b.book.clone()).unwrap_or_default();
+        book.merge(self.first_book());
+        book
+    }
+
+    /// `L/n` of the current pass.
+    pub fn pass_loss(&self) -> Option<f64> {
+        self.book.average_loss()
+    }
+
+    /// The class of comparators in force, and where its radius comes from.
+    pub fn comparator(&self) -> (Comparator, Option<&'static str>) {
+        let name = self.config.comparator_name(self.entry);
+        let class = Comparator::new(name, 0.0, self.config.l2).unwrap_or(Comparator::L2 { radius: 0.0 });
+        if name == "ridge" {
+            return (class, None);
+        }
+        let (radius, from) = match (self.config.radius, self.entry.default_radius) {
+            (Some(radius), _) => (radius, "flag"),
+            (None, _) if name == "simplex" => (1.0, "default"),
+            (None, Some(radius)) => (radius, "default"),
+            (None, None) => (class.norm(self.machine.weights().iter()), "model"),
+        };
+        let complete = self.config.dimension.is_some_and(|d| d as usize == self.dimension());
+        (
+            match class {
+                Comparator::Simplex { .. } => Comparator::Simplex { radius, complete },
+                other => other.with_radius(radius),
+            },
+            Some(from),
+        )
+    }
+
+    /// What the ledger proves now, against the class in force.
+    pub fn certificate(&self) -> Option<Certificate> {
+        let (comparator, from) = self.comparator();
+        self.certificate_for(&comparator, from)
+    }
+
+    /// What the ledger proves against any class.
+    pub fn certificate_for(
+        &self,
+        comparator: &Comparator,
+        radius_from: Option<&'static str>,
+    ) -> Option<Certificate> {
+        let ledger = self.ledger();
+        let mut best = ledger.best_at_least(comparator)?;
+        if let Some(first) = &self.first
+            && self.base.is_none()
+        {
+            let mut later = |bound: Option<f64>| best = bound.map_or(best, |b| b.max(best));
+            if Some(comparator) == self.fixed_comparator().as_ref() {
+                later(first.later_best);
+            }
+            if self.book.examples == first.ledger.book.examples {
+                later(self.part().best_at_least(comparator));
+            }
+        }
+        let from = match comparator {
+            Comparator::Ridge { sigma } => ledger.book.penalised_loss(*sigma)?,
+            _ => ledger.book.average_loss()?,
+        };
+        // Negative when the moving model was better than every fixed one.
+        Some(Certificate {
+            comparator: comparator.name(),
+            radius: comparator.radius(),
+            radius_from,
+            regret_at_most: from - best,
+            best_at_least: best,
+        })
+    }
+
+    fn fixed_comparator(&self) -> Option<Comparator> {
+        let (comparator, from) = self.comparator();
+        (from != Some("model")).then_some(comparator)
+    }
+
+    /// What the learner's theorem says of the first pass.
+    pub fn bound(&self) -> Option<Stated> {
+        if let Some(first) = &self.first {
+            return first.stated.clone();
+        }
+        let book = self.whole_book();
+        let n = book.weight.value();
+        if n <= 0.0 {
+            return None;
+        }
+        let mut theorem = self.machine.theorem();
+        if self.passes_before > 1 {
+            theorem = theorem.unmet("the model was resumed after several passes");
+        }
+        let c = &mut theorem.constants;
+        c.set("T", book.rounds as f64).set("longest", book.longest_squared.sqrt());
+        if c.get("G").is_none() {
+            c.set("G", book.gradient_squared.sqrt());
+        }
+        c.set("sum_g2", book.squares.value());
+        Some(bound::state(theorem, &self.comparator().0, n))
+    }
+
+    /// What can be said about unseen examples.
+    pub fn risk(&self) -> Risk {
+        if let Some(first) = &self.first {
+            return first.risk.clone();
+        }
+        let book = self.whole_book();
+        let (comparator, _) = self.comparator();
+        let regret = match comparator {
+            Comparator::Ridge { .. } => None,
+            _ => self.certificate().map(|c| c.regret_at_most),
+        };
+        risk::risk(&risk::Facts {
+            loss: &*self.loss,
+            book: &book,
+            delta: self.config.delta,
+            row_bound: self.config.row_bound,
+            label_bound: self.config.label_bound,
+            ball: &|x| self.machine.ball(x),
+            regret_at_most: regret,
+            one_pass: self.passes_before <= 1,
+        })
+    }
+
+    /// Ends a pass over the stream and begins the next one over the same stream. The ledger starts
+    /// anew; what is said of the run goes on speaking of the first pass.
+    pub fn next_pass(&mut self) {
+        let part = self.part();
+        match &mut self.first {
+            None => {
+                let stated = self.bound();
+                let risk = self.risk();
+                self.first = Some(FirstPass {
+                    ledger: part,
+                    tally: self.tally.clone(),
+                    stated,
+                    risk,
+                    later_best: None,
+                });
+            }
+            Some(first) if part.book.examples == first.ledger.book.examples => {
+                let fixed = self.fixed_comparator();
+                let best = fixed.and_then(|c| part.best_at_least(&c));
+                if let (Some(first), Some(best)) = (&mut self.first, best) {
+                    first.later_best = Some(first.later_best.map_or(best, |b| b.max(best)));
+                }
+            }
+            Some(_) => {}
+        }
+        self.begin_part();
+        self.pass += 1;
+    }
+
+    /// From here on the ledger of the current part starts at nothing.
+    fn begin_part(&mut self) {
+        let mut before = self.origin.take().map_or(Extra::default(), |(_, e)| e);
+        before.rounds += self.book.rounds as f64;
+        before.reach += self.book.reach;
+        self.origin = Some((self.machine.s(), before));
+        self.book = Book::default();
+        self.tally = Tally::new(self.loss.entry().task, self.config.loss == "logistic");
+    }
+
+    /// After several passes: what is kept of the run is the ledger and the counts of the first pass,
+    /// so that a resumed model goes on from there. Called before saving.
+    pub(crate) fn close_passes(&mut self) {
+        if self.first.is_none() {
+            return;
+        }
+        self.begin_part();
+        if let Some(first) = self.first.take() {
+            let mut base = first.ledger;
+            base.own = None;
+            self.base = Some(base);
+            self.tally = first.tally;
+            self.passes_before = self.pass;
+            self.pass = 1;
+        }
+    }
+}
