@@ -135,7 +135,7 @@ impl<T: Slot> Slots<T> {
 ///
 /// With `w = a v`, `A_t` the sum of the scales `a_1 .. a_t` and `b += A_t dv` at every change of `v`,
 /// the sum of the iterates is `A_t v - b`: an average in O(nonzeros) a round.
-pub trait Mean: Copy + Default + Send + Sync + 'static {
+pub(super) trait Mean: Copy + Default + Send + Sync + 'static {
     /// Whether anything is kept.
     const KEPT: bool;
     /// `b += amount`.
@@ -148,7 +148,7 @@ pub trait Mean: Copy + Default + Send + Sync + 'static {
 
 /// No average.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoMean;
+pub(super) struct NoMean;
 
 impl Mean for NoMean {
     const KEPT: bool = false;
@@ -162,7 +162,7 @@ impl Mean for NoMean {
 
 /// The `b` of the averaged iterate.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct KeptMean(f64);
+pub(super) struct KeptMean(f64);
 
 impl Mean for KeptMean {
     const KEPT: bool = true;
@@ -180,7 +180,7 @@ impl Mean for KeptMean {
 
 /// A slot of learners whose weights are a multiple of `S` itself: nothing but the average's part.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Dual<M>(pub M);
+pub(super) struct Dual<M>(pub(super) M);
 
 impl<M: Mean> Slot for Dual<M> {
     const FIELDS: &'static [&'static str] = if M::KEPT { &["b"] } else { &[] };
@@ -195,7 +195,7 @@ impl<M: Mean> Slot for Dual<M> {
 /// A slot with a weight of its own (up to a common scale).
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Weight<M> {
+pub(super) struct Weight<M> {
     /// The weight before the scale.
     pub v: f64,
     /// The average's part.
