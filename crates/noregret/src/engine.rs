@@ -11,7 +11,7 @@ use crate::regret::ledger::{Entered, Extra};
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Judge, Machine, Vector};
+use crate::round::{Diverged, Judge, Machine, Saved, Vector};
 use serde::{Deserialize, Serialize};
 
 /// What a model is made from. Stored in its file; what is `None` took the default.
@@ -154,18 +154,18 @@ pub struct Engine {
     config: Config,
     entry: &'static learner::Entry,
     loss: Box<dyn Loss>,
-    pub(crate) machine: Box<dyn Machine>,
+    machine: Box<dyn Machine>,
     /// The current part of the stream.
-    pub(crate) book: Book,
-    pub(crate) tally: Tally,
+    book: Book,
+    tally: Tally,
     /// A ledger of what came before the current part.
-    pub(crate) base: Option<Ledger>,
+    base: Option<Ledger>,
     /// `S` and its history when the current part began; nothing when that was the start.
-    pub(crate) origin: Option<(Vector, Extra)>,
+    origin: Option<(Vector, Extra)>,
     first: Option<FirstPass>,
     pass: u32,
     /// Passes over the data that made the model before it was saved and resumed.
-    pub(crate) passes_before: u32,
+    passes_before: u32,
 }
 
 struct Bench<'a> {
@@ -311,6 +311,16 @@ impl Engine {
                 diverged.loss
             ))
         })
+    }
+
+    /// The learner with its slots.
+    pub(crate) fn machine(&self) -> &dyn Machine {
+        &*self.machine
+    }
+
+    /// How many passes over the data made the model before it was saved.
+    pub fn passes_before(&self) -> u32 {
+        self.passes_before
     }
 
     /// `<w, x>` for the current iterate.
@@ -550,20 +560,49 @@ impl Engine {
         self.tally = Tally::new(self.loss.entry().task, self.config.loss == "logistic");
     }
 
-    /// After several passes: what is kept of the run is the ledger and the counts of the first pass,
-    /// so that a resumed model goes on from there. Called before saving.
-    pub(crate) fn close_passes(&mut self) {
-        if self.first.is_none() {
-            return;
-        }
-        self.begin_part();
-        if let Some(first) = self.first.take() {
-            let mut base = first.ledger;
-            base.own = None;
-            self.base = Some(base);
-            self.tally = first.tally;
-            self.passes_before = self.pass;
-            self.pass = 1;
+    /// What a model file keeps beside the learner's own state. After several passes that is the
+    /// ledger and the counts of the first one, so that a resumed model goes on from there.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        match &self.first {
+            None => Snapshot {
+                book: self.book.clone(),
+                tally: self.tally.clone(),
+                base: self.base.clone(),
+                origin: self.origin.clone(),
+                passes: self.passes_before.max(1),
+            },
+            Some(first) => {
+                let mut before = self.origin.as_ref().map_or(Extra::default(), |(_, e)| *e);
+                before.rounds += self.book.rounds as f64;
+                before.reach += self.book.reach;
+                Snapshot {
+                    book: Book::default(),
+                    tally: first.tally.clone(),
+                    base: Some(Ledger { own: None, ..first.ledger.clone() }),
+                    origin: Some((self.machine.s(), before)),
+                    passes: self.pass,
+                }
+            }
         }
     }
+
+    /// Takes back a snapshot, on an engine that has learned nothing.
+    pub(crate) fn restore(&mut self, snapshot: Snapshot, saved: Saved) -> Result<(), String> {
+        self.machine.restore(saved)?;
+        self.book = snapshot.book;
+        self.tally = snapshot.tally;
+        self.base = snapshot.base;
+        self.origin = snapshot.origin;
+        self.passes_before = snapshot.passes;
+        Ok(())
+    }
+}
+
+/// See [`Engine::snapshot`].
+pub(crate) struct Snapshot {
+    pub(crate) book: Book,
+    pub(crate) tally: Tally,
+    pub(crate) base: Option<Ledger>,
+    pub(crate) origin: Option<(Vector, Extra)>,
+    pub(crate) passes: u32,
 }

@@ -23,6 +23,7 @@ pub mod example;
 pub mod generate;
 pub mod learner;
 pub mod loss;
+pub mod model;
 pub mod parameter;
 pub mod regret;
 pub mod report;

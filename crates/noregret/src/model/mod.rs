@@ -1,0 +1,180 @@
+//! Model files: everything that is needed to predict, to go on learning and to certify, in one
+//! versioned and checksummed file.
+
+mod container;
+
+use crate::engine::{Config, Engine, Snapshot};
+use crate::error::{Error, Result};
+use crate::example::LabelMap;
+use crate::example::names::{NameTable, Schema};
+use crate::regret::ledger::Extra;
+use crate::regret::{Book, Ledger};
+use crate::round::{Saved, Vector};
+use container::{Container, Section};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// How the examples were read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The format.
+    pub format: String,
+    /// Whether indices counted from 0.
+    pub zero_based: bool,
+    /// `--bits`, as given.
+    pub bits: Option<u32>,
+    /// `--dimension`, as given.
+    pub dimension: Option<u32>,
+    /// The label's column or key.
+    pub label: Option<String>,
+    /// The weight's column or key.
+    pub weight: Option<String>,
+    /// Names with fixed places, and how others are hashed.
+    pub schema: Schema,
+}
+
+/// A model and how its examples were read.
+pub struct Model {
+    /// The learner, its loss and its ledger.
+    pub engine: Engine,
+    /// How examples were read.
+    pub reading: Reading,
+    /// What the labels mean.
+    pub labels: LabelMap,
+    /// Hashed names seen.
+    pub names: NameTable,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Base {
+    book: Book,
+    extra: Extra,
+}
+
+impl Model {
+    /// The header alone, for people and programs: what the model is.
+    pub fn header(&self) -> Map<String, Value> {
+        self.container().header
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.container().to_bytes()
+    }
+
+    fn container(&self) -> Container {
+        let snapshot = self.engine.snapshot();
+        let saved = self.engine.machine().save();
+        let mut sections = Vec::new();
+        let mut put = |name: &str, vector: &Vector| {
+            let numbers = vector.iter().collect();
+            sections.push((name.to_owned(), Section::Numbers(numbers)));
+        };
+        for (name, vector) in &saved.fields {
+            put(&format!("feature.{name}"), vector);
+        }
+        if let Some((vector, _)) = &snapshot.origin {
+            put("origin", vector);
+        }
+        if let Some(base) = &snapshot.base {
+            put("base", &base.s);
+        }
+        for (name, numbers) in &saved.arrays {
+            sections.push((format!("array.{name}"), Section::Numbers(numbers.clone())));
+        }
+        let names: Vec<(u32, &str)> = self.names.iter().collect();
+        sections.push(("names".to_owned(), Section::Text(json!(names).to_string())));
+        let arrays: Vec<&str> = saved.arrays.iter().map(|(n, _)| n.as_str()).collect();
+        let fields: Vec<&str> = saved.fields.iter().map(|(n, _)| n.as_str()).collect();
+        let header = json!({
+            "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
+            "version": container::VERSION,
+            "learner": self.engine.config().learner,
+            "loss": self.engine.config().loss,
+            "examples": self.engine.examples(),
+            "dimension": self.engine.dimension(),
+            "passes": snapshot.passes,
+            "config": self.engine.config(),
+            "reading": self.reading,
+            "labels": self.labels,
+            "fields": fields,
+            "arrays": arrays,
+            "state": saved.scalars,
+            "book": snapshot.book,
+            "tally": snapshot.tally,
+            "origin": snapshot.origin.map(|(_, extra)| extra),
+            "base": snapshot.base.map(|l| Base { book: l.book, extra: l.extra }),
+        });
+        let Value::Object(header) = header else { unreachable!("json! made an object") };
+        Container { header, sections }
+    }
+
+    /// Writes the file: whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        container::write_atomically(path, &self.to_bytes())
+            .map_err(|source| Error::Io { path: path.to_owned(), source })
+    }
+
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+        Self::from_bytes(&bytes).map_err(|message| Error::Model { path: path.to_owned(), message })
+    }
+
+    /// Reads the bytes of a file; a message says what is wrong with them.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let mut container = Container::from_bytes(bytes)?;
+        let config: Config = container.header("config")?;
+        let bias = config.bias;
+        let mut engine = Engine::new(config).map_err(|e| format!("its settings: {e}"))?;
+        let dimension: usize = container.header("dimension")?;
+        let vector = |mut features: Vec<f64>, name: &str, whole: bool| {
+            // A vector that was put aside earlier does not know the features that came later.
+            let (most, least) = (dimension + usize::from(bias), usize::from(bias));
+            if features.len() > most || features.len() < (if whole { most } else { least }) {
+                return Err(format!("section `{name}` does not have one number per feature"));
+            }
+            let bias = if bias { features.pop() } else { None };
+            Ok(Vector { features, bias })
+        };
+        let mut fields = Vec::new();
+        for name in container.header::<Vec<String>>("fields")? {
+            let section = format!("feature.{name}");
+            fields.push((name, vector(container.take_numbers(&section)?, &section, true)?));
+        }
+        let mut arrays = Vec::new();
+        for name in container.header::<Vec<String>>("arrays")? {
+            let numbers = container.take_numbers(&format!("array.{name}"))?;
+            arrays.push((name, numbers));
+        }
+        let origin = match container.header::<Option<Extra>>("origin")? {
+            Some(extra) => Some((vector(container.take_numbers("origin")?, "origin", false)?, extra)),
+            None => None,
+        };
+        let base = match container.header::<Option<Base>>("base")? {
+            Some(Base { book, extra }) => {
+                let s = vector(container.take_numbers("base")?, "base", false)?;
+                Some(Ledger { book, s, extra, own: None })
+            }
+            None => None,
+        };
+        let scalars = container.header("state")?;
+        let snapshot = Snapshot {
+            book: container.header("book")?,
+            tally: container.header("tally")?,
+            base,
+            origin,
+            passes: container.header("passes")?,
+        };
+        engine.restore(snapshot, Saved { scalars, fields, arrays })?;
+        let mut names = NameTable::new();
+        let listed = container.take_text("names")?;
+        let listed: Vec<(u32, Box<str>)> =
+            serde_json::from_str(&listed).map_err(|e| format!("section `names`: {e}"))?;
+        for (index, name) in listed {
+            names.insert(index, name);
+        }
+        Ok(Self { engine, reading: container.header("reading")?, labels: container.header("labels")?, names })
+    }
+}

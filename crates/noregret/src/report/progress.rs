@@ -1,0 +1,106 @@
+//! The progress table: a row at examples 1, 2, 4, 8, ...
+
+use crate::engine::Engine;
+use serde::Serialize;
+
+/// How a run stands after some examples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgressRow {
+    /// Rows so far.
+    pub examples: u64,
+    /// Average loss so far.
+    pub average_loss: Option<f64>,
+    /// Average loss since the row before.
+    pub since_last: Option<f64>,
+    /// No comparator's average loss is below this.
+    pub best_at_least: Option<f64>,
+    /// The average regret is at most this.
+    pub regret_at_most: Option<f64>,
+    /// What the learner's theorem allows.
+    pub bound: Option<f64>,
+    /// Part of wrong labels.
+    pub error_rate: Option<f64>,
+}
+
+/// When the next row is due, and what the last one saw.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    due: u64,
+    loss: f64,
+    weight: f64,
+}
+
+impl Progress {
+    /// From where `engine` stands: the next row is at the next power of two.
+    pub fn new(engine: &Engine) -> Self {
+        let book = engine.whole_book();
+        Self {
+            due: (engine.examples() + 1).next_power_of_two(),
+            loss: book.loss.value(),
+            weight: book.weight.value(),
+        }
+    }
+
+    /// How many more examples until the next row.
+    pub fn until_due(&self, engine: &Engine) -> u64 {
+        self.due.saturating_sub(engine.examples())
+    }
+
+    /// A row of where `engine` stands now.
+    pub fn row(&mut self, engine: &Engine) -> ProgressRow {
+        let book = engine.whole_book();
+        let (loss, weight) = (book.loss.value(), book.weight.value());
+        let since = weight - self.weight;
+        let certificate = engine.certificate();
+        let row = ProgressRow {
+            examples: engine.examples(),
+            average_loss: book.average_loss(),
+            since_last: (since > 0.0).then(|| (loss - self.loss) / since),
+            best_at_least: certificate.as_ref().map(|c| c.best_at_least),
+            regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
+            bound: engine.bound().and_then(|b| b.regret_at_most),
+            error_rate: engine.tally().error_rate(),
+        };
+        self.loss = loss;
+        self.weight = weight;
+        while self.due <= engine.examples() {
+            self.due = self.due.saturating_mul(2);
+        }
+        row
+    }
+}
+
+/// The heading that fits [`line`].
+pub const HEADING: &str =
+    "  examples   average      since    best in hindsight    regret   error\n              loss         last     at least            at most   rate";
+
+/// One row as text. What is claimed is rounded so that it stays true: the lower bound down, the
+/// regret up.
+pub fn line(row: &ProgressRow) -> String {
+    let cell = |value: Option<f64>, round: fn(f64) -> f64, width: usize| match value {
+        Some(v) => format!("{:>width$}", decimal(v, round)),
+        None => format!("{:>width$}", "-"),
+    };
+    format!(
+        "{:>10} {} {} {} {} {}",
+        row.examples,
+        cell(row.average_loss, f64::round, 10),
+        cell(row.since_last, f64::round, 10),
+        cell(row.best_at_least, f64::floor, 12),
+        cell(row.regret_at_most, f64::ceil, 17),
+        cell(row.error_rate, f64::round, 8),
+    )
+}
+
+/// Six decimals, rounded by `round`; an exponent for what does not fit.
+pub fn decimal(value: f64, round: fn(f64) -> f64) -> String {
+    let scaled = round(value * 1e6);
+    if value.abs() >= 1e6 {
+        // The sixth digit of the exponent form, rounded the same way.
+        let exponent = value.abs().log10().floor() as i32;
+        let unit = 10f64.powi(exponent - 5);
+        return format!("{:.5e}", round(value / unit) * unit);
+    }
+    let text = format!("{:.6}", scaled / 1e6);
+    if text == "-0.000000" { "0.000000".to_owned() } else { text }
+}
