@@ -2,6 +2,12 @@
 
 mod block;
 pub mod format;
+pub mod label;
 pub mod names;
+pub mod number;
+mod quote;
+pub mod reader;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};
+pub use label::LabelMap;
+pub use reader::Reader;

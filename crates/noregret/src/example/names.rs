@@ -13,3 +13,16 @@ pub struct Schema {
     /// fixed place.
     pub bits: Option<u32>,
 }
+
+/// Names of hashed features, as far as they are remembered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NameTable {
+    names: std::collections::BTreeMap<u32, Box<str>>,
+}
+
+impl NameTable {
+    /// Remembers a name, unless its place has one already.
+    pub fn insert(&mut self, index: u32, name: Box<str>) {
+        self.names.entry(index).or_insert(name);
+    }
+}

@@ -1,5 +1,7 @@
 //! Text formats: one file each, and the registry of them.
 
+pub mod libsvm;
+
 use super::Block;
 use super::names::Schema;
 use crate::error::UsageError;
@@ -115,4 +117,19 @@ pub struct Entry {
     /// Makes a decoder. `beginning` holds the first bytes of the first file (at least the first
     /// record, unless the file is shorter).
     pub open: fn(&Options, beginning: &[u8]) -> Result<Opened, OpenError>,
+}
+
+/// All formats, in the order in which an input's beginning is shown to them.
+pub static ENTRIES: &[&Entry] = &[&libsvm::ENTRY];
+
+/// The format named `name`.
+pub fn find(name: &str) -> Result<&'static Entry, UsageError> {
+    ENTRIES.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
+        UsageError(format!("--format: found `{name}`, expected one of {}", list()))
+    })
+}
+
+/// The names of all formats, for messages.
+pub(crate) fn list() -> String {
+    ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,328 @@
+use super::*;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use std::fmt::Write;
+
+fn decode(text: &[u8], options: &Options) -> (Block<f32>, Found) {
+    let Ok(opened) = open(options, text) else { panic!("LIBSVM has no header to refuse") };
+    let mut block = Block::new();
+    let found = opened.decoder.decode(text, &mut block, &mut Scratch::default());
+    (block, found)
+}
+
+fn problem(text: &str) -> String {
+    let found = decode(text.as_bytes(), &Options::default()).1;
+    let problem = found.problem.expect(text);
+    format!("{}:{}: {}", problem.line + 1, problem.column, problem.message)
+}
+
+fn rows(block: &Block<f32>) -> Vec<(Label, Vec<(u32, f32)>)> {
+    (0..block.len())
+        .map(|k| {
+            let range = block.offsets[k]..block.offsets[k + 1];
+            let pairs = block.indices[range.clone()].iter().copied();
+            (block.raw_labels[k].clone(), pairs.zip(block.values[range].iter().copied()).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn labels_features_comments_and_blank_lines_are_read() {
+    let text = "# head\r\n\n+1 1:0.5\t3:-2 # tail\n  \nspam qid:7 2:1e-3\r\n-1\n0.25 7:5. 8:.5";
+    let (block, found) = decode(text.as_bytes(), &Options::default());
+    assert_eq!(found.problem, None);
+    assert_eq!(found.lines, 7);
+    assert_eq!(
+        rows(&block),
+        [
+            (Label::Number(1.0), vec![(0, 0.5), (2, -2.0)]),
+            (Label::Name("spam".into()), vec![(1, 1e-3)]),
+            (Label::Number(-1.0), vec![]),
+            (Label::Number(0.25), vec![(6, 5.0), (7, 0.5)]),
+        ]
+    );
+    assert_eq!(block.lines, [2, 4, 5, 6]);
+    assert_eq!(block.columns, [1, 1, 1, 1]);
+}
+
+#[test]
+fn bad_numbers_are_errors_that_say_what_and_where() {
+    for (text, expected) in [
+        ("1 1:1\n1 2:nan\n", "2:5: the value `nan` is not a number"),
+        ("1 2:-inf", "1:5: the value `-inf` is infinite"),
+        ("1 2:1e39", "1:5: the value `1e39` is too large"),
+        ("1 2:abc", "1:5: the value `abc` is not a number"),
+        ("1 2:", "1:5: the value `` is not a number"),
+        ("1 2:3:4", "1:5: the value `3:4` is not a number"),
+        ("1 :3", "1:3: found `:3`"),
+        ("1 -2:3", "1:3: found `-2:3`"),
+        ("1 word", "1:3: found `word`, expected index:value"),
+        ("1 1:1 qid:3", "1:7: found `qid:3`"),
+        ("nan 1:1", "1:1: the label `nan` is not a number"),
+        (" inf 1:1", "1:2: the label `inf` is infinite"),
+        ("1e999 1:1", "1:1: the label `1e999` is too large"),
+        ("1:1 2:1", "1:1: found `1:1`, expected a label"),
+        ("a\u{1} 1:1", "1:1: the label `a\\u{1}` has control characters"),
+    ] {
+        let message = problem(text);
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let found = decode(b"1 1:1\nab\xff 1:1\n", &Options::default()).1.problem.unwrap();
+    assert_eq!((found.line, found.column), (1, 3));
+}
+
+#[test]
+fn indices_are_checked_for_order_range_and_base() {
+    for (text, expected) in [
+        ("1 3:1 2:1", "1:7: index 2 follows index 3"),
+        ("1 3:1 3:1", "1:7: index 3 stands twice"),
+        ("1 3:0 3:1", "1:7: index 3 stands twice"),
+        ("1 0:1", "1:3: index 0, but indices count from 1; if they count from 0 here, use --zero-based"),
+        ("1 4000000000:1", "1:3: index `4000000000` is beyond 16777216; fold"),
+        ("1 99999999999999999999999:1", "1:3: index `9999"),
+        ("1 18446744073709551615:1", "1:3: index `1844"),
+    ] {
+        let message = problem(text);
+        assert!(message.starts_with(expected), "{message}");
+        assert!(!message.contains("beyond") || message.contains("--bits B, or allow more with --dimension"));
+    }
+    let options = Options { dimension: Some(10), ..Options::default() };
+    assert_eq!(rows(&decode(b"1 10:1", &options).0)[0].1, [(9, 1.0)]);
+    let message = decode(b"1 11:1", &options).1.problem.unwrap().message;
+    assert!(message.contains("--dimension 10"), "{message}");
+    let options = Options { zero_based: true, ..Options::default() };
+    assert_eq!(rows(&decode(b"1 0:1 16777215:2", &options).0)[0].1, [(0, 1.0), (16777215, 2.0)]);
+    assert!(decode(b"1 16777216:2", &options).1.problem.is_some());
+    assert_eq!(rows(&decode(b"1 16777216:2", &Options::default()).0)[0].1, [(16777215, 2.0)]);
+}
+
+#[test]
+fn folded_rows_are_sorted_and_what_falls_together_is_added() {
+    let options = Options { bits: Some(2), ..Options::default() };
+    let (block, found) = decode(b"1 1:1 4:2 5:0.5 4000000007:3 99999999999:-3\n", &options);
+    assert_eq!(found.problem, None);
+    assert_eq!(rows(&block)[0].1, [(0, 1.5), (3, 2.0)]);
+    let found = decode(b"1 1:1\n 1 1:3e38 5:3e38\n", &options).1.problem.unwrap();
+    assert_eq!((found.line, found.column), (1, 2));
+    assert!(decode(b"1 18446744073709551615:1\n", &options).1.problem.is_some());
+    assert!(decode(b"1 5:1 4:1\n", &options).1.problem.is_some());
+}
+
+#[test]
+fn zeros_are_left_out_of_the_row() {
+    let (block, _) = decode(b"1 1:0 2:0.000 3:-0 4:0e5 5:1\n", &Options::default());
+    assert_eq!(rows(&block)[0].1, [(4, 1.0)]);
+}
+
+#[test]
+fn labels_may_be_missing_where_that_is_allowed() {
+    let options = Options { unlabelled: true, ..Options::default() };
+    let (block, found) = decode(b"1:2 3:4\n1 2:3\nqid:4 2:2\n", &options);
+    assert_eq!(found.problem, None);
+    assert_eq!(
+        rows(&block),
+        [
+            (Label::Missing, vec![(0, 2.0), (2, 4.0)]),
+            (Label::Number(1.0), vec![(1, 3.0)]),
+            (Label::Missing, vec![(1, 2.0)]),
+        ]
+    );
+}
+
+#[test]
+fn skipping_drops_whole_rows_counts_them_and_keeps_ten_reasons() {
+    let options = Options { skip: true, ..Options::default() };
+    let text = "1 1:1\n1 1:1 2:nan 3:1\n1 2:2\n".repeat(30);
+    let (block, found) = decode(text.as_bytes(), &options);
+    assert_eq!((block.len(), found.skipped, found.lines), (60, 30, 90));
+    assert_eq!(found.reasons.len(), KEPT_REASONS);
+    assert_eq!((found.reasons[1].line, found.reasons[1].column), (4, 9));
+    assert_eq!(rows(&block)[1].1, [(1, 2.0)]);
+    assert_eq!(block.lines[..4], [0, 2, 3, 5]);
+}
+
+#[test]
+fn an_error_stops_after_the_rows_before_it_and_all_lines_are_counted() {
+    let (block, found) = decode(b"1 1:1\n1 x\n1 1:1\n1 1:1", &Options::default());
+    assert_eq!((block.len(), found.lines, block.indices.len()), (1, 4, 1));
+}
+
+#[test]
+fn the_format_is_recognised() {
+    for text in ["1 1:1\n-1 3:0.5\n", "# c\n+1 qid:3 1:1 # x", "a 1:2 4:5\nb", "1:3 4:5\n", "1\n1 2:3\n"] {
+        assert!(sniff(text.as_bytes()), "{text}");
+    }
+    for text in ["", "1\n2\n", "a,b\n1,2\n", "1 |f a:1\n", "{\"a\": 1}\n", "1 2 3\n", "1 1:1\nx y\n"] {
+        assert!(!sniff(text.as_bytes()), "{text}");
+    }
+}
+
+type Line = Option<(Label, Vec<(u32, f32)>)>;
+
+/// The rules again, as plainly as they can be said: a row, nothing, or the column of an error.
+fn plain(line: &[u8], options: &Options) -> Result<Line, usize> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.split(|&b| b == b'#').next().unwrap();
+    // A line that ends in `\r` only because a comment follows keeps it.
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    for part in line.split(|&b| b == b' ' || b == b'\t') {
+        if !part.is_empty() {
+            tokens.push((start + 1, part));
+        }
+        start += part.len() + 1;
+    }
+    let Some(&(column, first)) = tokens.first() else { return Ok(None) };
+    let mut label = Label::Missing;
+    if !first.contains(&b':') {
+        tokens.remove(0);
+        label = match std::str::from_utf8(first) {
+            Err(error) => return Err(column + error.valid_up_to()),
+            Ok(text) => match text.parse::<f64>() {
+                Ok(v) if v.is_finite() => Label::Number(v),
+                Ok(_) => return Err(column),
+                Err(_) if text.contains(char::is_control) => return Err(column),
+                Err(_) => Label::Name(text.into()),
+            },
+        };
+    } else if !options.unlabelled {
+        return Err(column);
+    }
+    if tokens.first().is_some_and(|(_, token)| token.starts_with(b"qid:")) {
+        tokens.remove(0);
+    }
+    let base = u128::from(!options.zero_based);
+    let (mut pairs, mut last) = (Vec::new(), None);
+    for (column, token) in tokens {
+        let text = String::from_utf8_lossy(token).into_owned();
+        let (index, value) = text.split_once(':').ok_or(column)?;
+        if index.starts_with('+') {
+            return Err(column);
+        }
+        let index: u128 = index.parse().map_err(|_| column)?;
+        if index < base || index >= base + (1 << 24) || last.is_some_and(|last| index <= last) {
+            return Err(column);
+        }
+        last = Some(index);
+        let at = column + text.split_once(':').unwrap().0.len() + 1;
+        let value: f32 = value.parse().map_err(|_| at)?;
+        if !value.is_finite() {
+            return Err(at);
+        }
+        if value != 0.0 {
+            pairs.push(((index - base) as u32, value));
+        }
+    }
+    Ok(Some((label, pairs)))
+}
+
+fn agree(text: &[u8], options: &Options) {
+    let (block, found) = decode(text, options);
+    let shown = String::from_utf8_lossy(text);
+    let mut expected = Vec::new();
+    let mut places = Vec::new();
+    let mut lines: Vec<&[u8]> = text.split(|&b| b == b'\n').collect();
+    if lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    for (number, line) in lines.iter().enumerate() {
+        match plain(line, options) {
+            Ok(Some(row)) => expected.push(row),
+            Ok(None) => {}
+            Err(column) => {
+                places.push((number as u64, column as u64));
+                if !options.skip {
+                    break;
+                }
+            }
+        }
+    }
+    let found_places: Vec<_> =
+        found.reasons.iter().chain(&found.problem).map(|p| (p.line, p.column)).collect();
+    assert_eq!(found_places, places[..places.len().min(KEPT_REASONS)], "{shown}");
+    assert_eq!(rows(&block), expected, "{shown}");
+    assert_eq!(found.lines, lines.len() as u64, "{shown}");
+    assert_eq!(block.len(), block.lines.len());
+    assert_eq!(block.len(), block.columns.len());
+}
+
+fn line(random: &mut impl RngExt) -> String {
+    let labels = ["1", "-1", "+1", "0", "0.5", "spam", "1e3", "12"];
+    let mut line = labels[random.random_range(0..labels.len())].to_owned();
+    if random.random_bool(0.05) {
+        line += " qid:12";
+    }
+    let mut index = 0u32;
+    for _ in 0..random.random_range(0..12) {
+        let step = 10u32.pow(random.random_range(1..7));
+        index += 1 + random.random_range(0..step);
+        line += if random.random_bool(0.95) { " " } else { "\t" };
+        let _ = write!(line, "{index}:");
+        let sign = if random.random_bool(0.2) { "-" } else { "" };
+        let places = random.random_range(0..18);
+        let size = 10f64.powi(random.random_range(-3..3));
+        let value = random.random_range(0.0..1.0f64) * size;
+        let _ = match random.random_range(0..10) {
+            0 => write!(line, "{sign}{}", random.random_range(0..20)),
+            1 => write!(line, "{sign}{value:e}"),
+            2 => write!(line, "{sign}{value}"),
+            _ => write!(line, "{sign}{value:.places$}"),
+        };
+    }
+    line += ["\n", "\n", "\n", "\r\n", " # c\n", " \n"][random.random_range(0..6usize)];
+    line
+}
+
+#[test]
+fn the_fused_reader_agrees_with_the_plain_rules_on_valid_and_on_mutated_lines() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(11);
+    let strange = b" \t\n\r#:.-+0159eEnaif,\x00\xff\x80";
+    for round in 0..6_000 {
+        let mut text: Vec<u8> = (0..6).flat_map(|_| line(&mut random).into_bytes()).collect();
+        for _ in 0..round % 4 {
+            let at = random.random_range(0..text.len());
+            let byte = strange[random.random_range(0..strange.len())];
+            match random.random_range(0..3) {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                _ => drop(text.remove(at)),
+            }
+        }
+        if random.random_bool(0.2) {
+            text.truncate(random.random_range(0..text.len()));
+        }
+        for skip in [false, true] {
+            let options = Options {
+                skip,
+                zero_based: round % 8 >= 4,
+                unlabelled: round % 3 == 0,
+                ..Options::default()
+            };
+            agree(&text, &options);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic_and_errors_lie_inside(
+        text in proptest::collection::vec(any::<u8>(), 0..300),
+        skip: bool, unlabelled: bool, zero_based: bool,
+    ) {
+        let options = Options { zero_based, skip, unlabelled, ..Options::default() };
+        agree(&text, &options);
+        let _ = decode(&text, &Options { bits: Some(3), ..options });
+        let _ = sniff(&text);
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_what_follows_them(text in "[0-9 :.#\\-\n]{0,80}") {
+        agree(text.as_bytes(), &Options::default());
+        let padded = format!("{text}\n{}", " ".repeat(40));
+        let options = Options { skip: true, ..Options::default() };
+        prop_assert_eq!(
+            rows(&decode(text.as_bytes(), &options).0),
+            rows(&decode(padded.as_bytes(), &options).0)
+        );
+    }
+}

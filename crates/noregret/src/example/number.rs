@@ -1,0 +1,202 @@
+//! Decimal text to the nearest binary number, exactly.
+
+/// `10^f`, all of which f64 holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The f32 nearest to `m / 10^f`; `None` where this cannot be told cheaply.
+///
+/// Below `2^53` and with `f <= 12` rounding twice (to f64, then to f32) is right: a midpoint of two
+/// f32 that is not the quotient itself is further from it than f64's rounding moves it, because
+/// `5^12 * 2^25 < 2^53`. Beyond that the f64 quotient is off by less than two units in its last
+/// place, which matters only within that distance of a midpoint.
+#[inline]
+pub(crate) fn ratio_f32(m: u64, f: usize) -> Option<f32> {
+    let quotient = m as f64 / POWERS.get(f)?;
+    if m < 1 << 53 && f <= 12 {
+        return Some(quotient as f32);
+    }
+    let below = quotient.to_bits() & 0x1fff_ffff;
+    (below.abs_diff(0x1000_0000) > 4).then_some(quotient as f32)
+}
+
+/// The parts of a plain decimal: sign, all digits as one number, digits after the point. `None` for
+/// anything longer than 19 digits or not of this form.
+fn plain(text: &[u8]) -> Option<(bool, u64, usize)> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 20 {
+        return None;
+    }
+    let mut m = 0u64;
+    let mut point = None;
+    for (at, &byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            // A twentieth digit can only be there without a point.
+            m = m.checked_mul(10)?.checked_add(u64::from(digit))?;
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            return None;
+        }
+    }
+    let fraction = point.map_or(0, |at| digits.len() - 1 - at);
+    (digits.len() > usize::from(point.is_some())).then_some((negative, m, fraction))
+}
+
+/// The f32 nearest to a decimal number. Also reads the spellings of `nan` and `inf` that Rust
+/// reads, and gives an infinity for what is too large: see [`why_not_finite`].
+pub fn parse_f32(text: &[u8]) -> Option<f32> {
+    if let Some((negative, m, f)) = plain(text)
+        && let Some(value) = ratio_f32(m, f)
+    {
+        return Some(if negative { -value } else { value });
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The f64 nearest to a decimal number, likewise.
+pub fn parse_f64(text: &[u8]) -> Option<f64> {
+    if let Some((negative, m, f)) = plain(text)
+        && m < 1 << 53
+        && let Some(power) = POWERS.get(f)
+    {
+        // Both are exact, so their quotient is rounded once.
+        let value = m as f64 / power;
+        return Some(if negative { -value } else { value });
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Says what is wrong with a text that was read as NaN or an infinity.
+pub fn why_not_finite(text: &[u8]) -> &'static str {
+    if text.iter().any(u8::is_ascii_digit) {
+        "too large a number"
+    } else if text.iter().any(|byte| matches!(byte, b'a' | b'A')) {
+        "not a number"
+    } else {
+        "infinite"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, RngExt, SeedableRng};
+    use std::fmt::Write;
+
+    fn check(text: &str) {
+        let f32_std = text.parse::<f32>().ok().map(f32::to_bits);
+        assert_eq!(parse_f32(text.as_bytes()).map(f32::to_bits), f32_std, "{text}");
+        let f64_std = text.parse::<f64>().ok().map(f64::to_bits);
+        assert_eq!(parse_f64(text.as_bytes()).map(f64::to_bits), f64_std, "{text}");
+    }
+
+    #[test]
+    fn every_spelling_is_read_as_the_standard_library_reads_it() {
+        for text in [
+            "1",
+            "+1",
+            "-1.5",
+            ".5",
+            "5.",
+            "1e-3",
+            "-0",
+            "0",
+            "00.10",
+            "1e40",
+            "1e999",
+            "nan",
+            "NaN",
+            "inf",
+            "-inf",
+            "Infinity",
+            "",
+            ".",
+            "+",
+            "-",
+            "-.",
+            "1..2",
+            "1.2.3",
+            "--1",
+            "1e",
+            "e5",
+            "0x10",
+            "1_000",
+            " 1",
+            "1 ",
+            "18446744073709551615",
+            "18446744073709551616",
+            "99999999999999999999",
+            "0.00000000000000000001",
+            "16777217",
+            "16777217.0000000001",
+            "9007199254740993",
+            "0.1",
+            "3.4028235e38",
+            "3.4028236e38",
+            "1e-45",
+            "1e-46",
+        ] {
+            check(text);
+        }
+        assert_eq!(parse_f32(b"\xff"), None);
+    }
+
+    #[test]
+    fn a_million_generated_numbers_are_rounded_as_the_standard_library_rounds_them() {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(7);
+        let mut text = String::new();
+        for round in 0..1_000_000 {
+            text.clear();
+            if random.random_bool(0.3) {
+                text.push('-');
+            }
+            match round % 4 {
+                0 => {
+                    let digits = random.random_range(7..=17);
+                    let point = random.random_range(0..=digits);
+                    for at in 0..digits {
+                        if at == point {
+                            text.push('.');
+                        }
+                        text.push(char::from(b'0' + random.random_range(0..10)));
+                    }
+                }
+                1 => {
+                    // Exactly between two f32, or a hair beside.
+                    let bits = random.random_range(0x3000_0000..0x5000_0000u32);
+                    let below = f64::from(f32::from_bits(bits));
+                    let middle = f64::midpoint(below, f64::from(f32::from_bits(bits + 1)));
+                    let places = random.random_range(5..20);
+                    let _ = write!(text, "{middle:.places$}");
+                }
+                2 => {
+                    let value = random.random_range(0.0..10.0f64);
+                    let exponent = random.random_range(-50..42);
+                    let _ = write!(text, "{value:.7}e{exponent}");
+                }
+                _ => {
+                    let f = random.random_range(0..=12u32);
+                    let m = random.next_u64() >> random.random_range(11..60);
+                    let scale = 10u64.pow(f);
+                    let _ = write!(text, "{}.{:0w$}", m / scale, m % scale, w = f as usize);
+                }
+            }
+            check(&text);
+        }
+    }
+
+    #[test]
+    fn the_reason_for_refusing_is_told() {
+        assert_eq!(why_not_finite(b"nan"), "not a number");
+        assert_eq!(why_not_finite(b"-Infinity"), "infinite");
+        assert_eq!(why_not_finite(b"1e40"), "too large a number");
+    }
+}

@@ -1,0 +1,167 @@
+//! Threads that read and parse chunks, and the shelf where their blocks wait in order.
+
+use super::Item;
+use super::feed::{Feed, Step};
+use crate::error::Error;
+use crate::example::Block;
+use crate::example::format::Scratch;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Owns the workers. They are never joined, because one may be waiting for a silent standard
+/// input; dropping this tells them to stop as soon as they wake.
+pub(super) struct Workers {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    feed: Mutex<(u64, Feed)>,
+    shelf: Mutex<Shelf>,
+    /// An item came, or a worker died.
+    filled: Condvar,
+    /// An item was taken, or all is to stop.
+    emptied: Condvar,
+    /// How many numbers may be under way.
+    window: u64,
+}
+
+#[derive(Default)]
+struct Shelf {
+    items: BTreeMap<u64, Item>,
+    next: u64,
+    stopped: bool,
+    broken: bool,
+    blocks: Vec<Block<f32>>,
+    buffers: Vec<Vec<u8>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Workers {
+    pub(super) fn start(feed: Feed, threads: usize) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            feed: Mutex::new((0, feed)),
+            shelf: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            window: 2 * threads as u64 + 1,
+        });
+        // Made first, so that the threads already running stop if one cannot be started.
+        let workers = Self { shared: shared.clone() };
+        for _ in 0..threads {
+            let shared = shared.clone();
+            std::thread::Builder::new().name("parse".into()).spawn(move || {
+                let _alarm = Alarm(&shared);
+                shared.work();
+            })?;
+        }
+        Ok(workers)
+    }
+
+    /// Tells a test when all workers are gone.
+    #[cfg(test)]
+    pub(super) fn watch(&self) -> std::sync::Weak<impl Sized + use<>> {
+        Arc::downgrade(&self.shared)
+    }
+
+    /// The next item; `None` when there is none before `deadline`.
+    pub(super) fn take(&self, deadline: Option<Instant>) -> Option<Item> {
+        let mut shelf = lock(&self.shared.shelf);
+        loop {
+            let next = shelf.next;
+            if let Some(item) = shelf.items.remove(&next) {
+                shelf.next += 1;
+                self.shared.emptied.notify_all();
+                return Some(item);
+            }
+            if shelf.broken {
+                let source = io::Error::other("a parsing thread failed; please report this");
+                return Some(Item::Error(Error::Io { path: "-".into(), source }));
+            }
+            let filled = &self.shared.filled;
+            shelf = match deadline.map(|deadline| deadline.checked_duration_since(Instant::now())) {
+                None => filled.wait(shelf).unwrap_or_else(PoisonError::into_inner),
+                Some(None) => return None,
+                Some(Some(left)) => {
+                    filled.wait_timeout(shelf, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    pub(super) fn recycle(&self, mut block: Block<f32>) {
+        block.clear();
+        let mut shelf = lock(&self.shared.shelf);
+        if (shelf.blocks.len() as u64) < self.shared.window {
+            shelf.blocks.push(block);
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        lock(&self.shared.shelf).stopped = true;
+        self.shared.emptied.notify_all();
+    }
+}
+
+impl Shared {
+    fn work(&self) {
+        let mut scratch = Scratch::default();
+        loop {
+            let mut feed = lock(&self.feed);
+            let number = feed.0;
+            let Some((mut block, buffer)) = self.room(number) else { return };
+            let step = feed.1.next(buffer);
+            feed.0 += 1;
+            drop(feed);
+            let (item, buffer) = match step {
+                Step::Over => return,
+                Step::Pass(item) => (item, None),
+                Step::Parse(chunk, start, decoder) => {
+                    let found = decoder.decode(&chunk[start..], &mut block, &mut scratch);
+                    (Item::Rows(block, found), Some(chunk))
+                }
+            };
+            let mut shelf = lock(&self.shelf);
+            if shelf.stopped {
+                return;
+            }
+            shelf.items.insert(number, item);
+            shelf.buffers.extend(buffer);
+            let due = shelf.next == number;
+            drop(shelf);
+            if due {
+                self.filled.notify_one();
+            }
+        }
+    }
+
+    /// Waits until `number` may be begun; `None` when all is to stop.
+    fn room(&self, number: u64) -> Option<(Block<f32>, Vec<u8>)> {
+        let mut shelf = lock(&self.shelf);
+        while !shelf.stopped && number >= shelf.next + self.window {
+            shelf = self.emptied.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+        }
+        if shelf.stopped {
+            return None;
+        }
+        Some((shelf.blocks.pop().unwrap_or_default(), shelf.buffers.pop().unwrap_or_default()))
+    }
+}
+
+/// Wakes the consumer when a worker dies, so that it need not wait for ever.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            lock(&self.0.shelf).broken = true;
+            self.0.filled.notify_all();
+        }
+    }
+}
