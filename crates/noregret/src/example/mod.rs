@@ -2,6 +2,8 @@
 
 mod block;
 pub mod format;
+pub mod hash;
 pub mod names;
+mod text;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};

@@ -1,5 +1,9 @@
 //! Text formats: one file each, and the registry of them.
 
+
+
+pub mod vw;
+
 use super::Block;
 use super::names::Schema;
 use crate::error::UsageError;
