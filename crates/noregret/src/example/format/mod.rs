@@ -1,7 +1,7 @@
 //! Text formats: one file each, and the registry of them.
 
-
-
+pub mod csv;
+pub mod jsonl;
 pub mod vw;
 
 use super::Block;

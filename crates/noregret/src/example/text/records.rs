@@ -43,8 +43,8 @@ pub(in crate::example) struct Head {
 
 /// What a format fills while it reads a record.
 pub(in crate::example) struct Row<'a> {
-    /// The features, in any order.
-    pub(in crate::example) pairs: &'a mut Vec<(u32, f32)>,
+    /// The features, in any order, none of them 0.
+    pairs: &'a mut Vec<(u32, f32)>,
     /// A place to build names.
     pub(in crate::example) text: &'a mut Vec<u8>,
     seen: &'a mut Vec<u64>,
@@ -52,6 +52,14 @@ pub(in crate::example) struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Adds a feature that has a fixed place.
+    #[inline]
+    pub(in crate::example) fn place(&mut self, index: u32, value: f32) {
+        if value != 0.0 {
+            self.pairs.push((index, value));
+        }
+    }
+
     /// Adds a hashed feature; its name is made only if its index was never seen by this thread.
     #[inline]
     pub(in crate::example) fn push(&mut self, index: u32, value: f32, name: impl FnOnce(&mut Vec<u8>)) {
@@ -153,12 +161,11 @@ fn settle(pairs: &mut Vec<(u32, f32)>) -> Result<(), Fault> {
                 return Err(Fault::new(0, message));
             }
             pairs[kept] = (index, value);
-            kept += 1;
+            kept += usize::from(value != 0.0);
             next += run;
         }
         pairs.truncate(kept);
     }
-    pairs.retain(|pair| pair.1 != 0.0);
     Ok(())
 }
 
