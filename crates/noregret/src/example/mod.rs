@@ -2,11 +2,13 @@
 
 mod block;
 pub mod format;
+pub mod hash;
 pub mod label;
 pub mod names;
 pub mod number;
 mod quote;
 pub mod reader;
+mod text;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};
 pub use label::LabelMap;

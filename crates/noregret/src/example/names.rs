@@ -1,7 +1,12 @@
 //! Names of features: which have fixed places, how the others are hashed, and a table that
 //! remembers hashed names so that a report can print them.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use serde::{Deserialize, Serialize};
+
+use super::hash;
 
 /// Where a named feature goes: a column has the place of its order, any other name
 /// `columns.len() + (hash mod 2^bits)`.
@@ -14,15 +19,193 @@ pub struct Schema {
     pub bits: Option<u32>,
 }
 
-/// Names of hashed features, as far as they are remembered.
-#[derive(Clone, Debug, Default, PartialEq)]
+impl Schema {
+    /// The index of a name: the place of its column, otherwise its hash after the columns. `None`
+    /// for a name that is no column where nothing is hashed. Looks through the columns one by one.
+    ///
+    /// ```
+    /// use noregret::example::names::Schema;
+    /// let schema = Schema { columns: vec!["age".into(), "height".into()], bits: Some(18) };
+    /// assert_eq!(schema.index_of(b"height"), Some(1));
+    /// assert!(schema.index_of(b"city=Milan").is_some_and(|i| i >= 2));
+    /// ```
+    pub fn index_of(&self, name: &[u8]) -> Option<u32> {
+        match self.columns.iter().position(|column| column.as_bytes() == name) {
+            Some(place) => Some(place as u32),
+            None => self.hashed(name),
+        }
+    }
+
+    /// The index of a name that is known not to be a column.
+    #[inline]
+    pub fn hashed(&self, name: &[u8]) -> Option<u32> {
+        let bits = self.bits?;
+        Some(self.columns.len() as u32 + (hash::murmur3(name, 0) & hash::mask(bits)))
+    }
+}
+
+/// How many hashed names a table keeps unless told otherwise.
+pub const MOST_NAMES: usize = 1_000_000;
+
+/// How many bytes of names a table keeps unless told otherwise.
+pub const MOST_NAME_BYTES: usize = 64 << 20;
+
+/// Remembers which name stands behind a hashed index. First come, first kept: when two names land
+/// on one index the first stays, and when the table is full new names are counted and let go.
+#[derive(Clone, Debug, PartialEq)]
 pub struct NameTable {
-    names: std::collections::BTreeMap<u32, Box<str>>,
+    names: BTreeMap<u32, Box<str>>,
+    bytes: usize,
+    most_names: usize,
+    most_bytes: usize,
+    dropped: u64,
+    collisions: u64,
+}
+
+impl Default for NameTable {
+    fn default() -> Self {
+        Self::with_limits(MOST_NAMES, MOST_NAME_BYTES)
+    }
 }
 
 impl NameTable {
-    /// Remembers a name, unless its place has one already.
+    /// An empty table with the default limits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty table that keeps at most so many names, of so many bytes together.
+    pub fn with_limits(most_names: usize, most_bytes: usize) -> Self {
+        let names = BTreeMap::new();
+        Self { names, bytes: 0, most_names, most_bytes, dropped: 0, collisions: 0 }
+    }
+
+    /// Remembers `name` for `index`, unless the index has one or there is no room.
     pub fn insert(&mut self, index: u32, name: Box<str>) {
-        self.names.entry(index).or_insert(name);
+        let room = self.names.len() < self.most_names
+            && name.len() <= self.most_bytes.saturating_sub(self.bytes);
+        match self.names.entry(index) {
+            Entry::Occupied(kept) => self.collisions += u64::from(*kept.get() != name),
+            Entry::Vacant(place) if room => {
+                self.bytes += name.len();
+                place.insert(name);
+            }
+            Entry::Vacant(_) => self.dropped += 1,
+        }
+    }
+
+    /// The name behind an index.
+    pub fn get(&self, index: u32) -> Option<&str> {
+        self.names.get(&index).map(AsRef::as_ref)
+    }
+
+    /// How many names are kept.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether no name is kept.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether no further name has room.
+    pub fn is_full(&self) -> bool {
+        self.names.len() >= self.most_names || self.bytes >= self.most_bytes
+    }
+
+    /// How many insertions found no room.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// How many insertions found their index taken by another name.
+    pub fn collisions(&self) -> u64 {
+        self.collisions
+    }
+
+    /// The pairs (index, name), by index: what a model file stores.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.names.iter().map(|(&index, name)| (index, &**name))
+    }
+}
+
+impl Extend<(u32, Box<str>)> for NameTable {
+    fn extend<I: IntoIterator<Item = (u32, Box<str>)>>(&mut self, pairs: I) {
+        for (index, name) in pairs {
+            self.insert(index, name);
+        }
+    }
+}
+
+impl FromIterator<(u32, Box<str>)> for NameTable {
+    fn from_iter<I: IntoIterator<Item = (u32, Box<str>)>>(pairs: I) -> Self {
+        let mut table = Self::new();
+        table.extend(pairs);
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_the_place_of_its_order_and_other_names_come_after() {
+        let schema = Schema { columns: vec!["age".into(), "city".into()], bits: Some(4) };
+        assert_eq!(schema.index_of(b"age"), Some(0));
+        assert_eq!(schema.index_of(b"city"), Some(1));
+        let hash = hash::murmur3(b"city=Rome", 0) % 16;
+        assert_eq!(schema.index_of(b"city=Rome"), Some(2 + hash));
+    }
+
+    #[test]
+    fn without_bits_an_unknown_name_has_no_place() {
+        let schema = Schema { columns: vec!["age".into()], bits: None };
+        assert_eq!(schema.index_of(b"age"), Some(0));
+        assert_eq!(schema.index_of(b"height"), None);
+    }
+
+    #[test]
+    fn the_first_name_of_an_index_stays_and_others_count_as_collisions() {
+        let mut table = NameTable::new();
+        table.insert(7, "first".into());
+        table.insert(7, "first".into());
+        assert_eq!(table.collisions(), 0);
+        table.insert(7, "second".into());
+        assert_eq!((table.get(7), table.collisions(), table.len()), (Some("first"), 1, 1));
+        assert_eq!(table.get(8), None);
+    }
+
+    #[test]
+    fn a_full_table_keeps_what_it_has_and_counts_the_rest() {
+        let mut table = NameTable::with_limits(2, 100);
+        for index in [5, 3, 9, 11] {
+            table.insert(index, format!("n{index}").into());
+        }
+        assert!(table.is_full());
+        assert_eq!(table.dropped(), 2);
+        assert_eq!(table.iter().collect::<Vec<_>>(), [(3, "n3"), (5, "n5")]);
+        table.insert(3, "other".into());
+        assert_eq!((table.dropped(), table.collisions()), (2, 1));
+    }
+
+    #[test]
+    fn the_bytes_of_names_are_limited_too() {
+        let mut table = NameTable::with_limits(100, 4);
+        table.insert(1, "abc".into());
+        table.insert(2, "de".into());
+        assert_eq!((table.len(), table.dropped(), table.is_full()), (1, 1, false));
+        table.insert(3, "f".into());
+        assert_eq!((table.len(), table.is_full()), (2, true));
+    }
+
+    #[test]
+    fn a_table_is_rebuilt_from_its_pairs() {
+        let mut table = NameTable::new();
+        table.insert(2, "b".into());
+        table.insert(1, "a".into());
+        let again: NameTable = table.iter().map(|(i, name)| (i, name.into())).collect();
+        assert_eq!(again, table);
     }
 }

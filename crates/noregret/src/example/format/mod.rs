@@ -1,6 +1,9 @@
 //! Text formats: one file each, and the registry of them.
 
+pub mod csv;
+pub mod jsonl;
 pub mod libsvm;
+pub mod vw;
 
 use super::Block;
 use super::names::Schema;
@@ -120,7 +123,7 @@ pub struct Entry {
 }
 
 /// All formats, in the order in which an input's beginning is shown to them.
-pub static ENTRIES: &[&Entry] = &[&libsvm::ENTRY];
+pub static ENTRIES: &[&Entry] = &[&jsonl::ENTRY, &vw::ENTRY, &libsvm::ENTRY, &csv::ENTRY, &csv::TSV];
 
 /// The format named `name`.
 pub fn find(name: &str) -> Result<&'static Entry, UsageError> {

@@ -1,0 +1,146 @@
+//! The header of a CSV: the separator, the names, and what each column is.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Csv, Field, Role, Splitter};
+use crate::error::UsageError;
+use crate::example::format::{OpenError, Opened, Options};
+use crate::example::names::Schema;
+use crate::example::text::{self, Fault, Limit};
+
+/// The separator that a header uses: a comma if it has one outside quotes, else a tab, else a
+/// semicolon.
+pub(super) fn separator(header: &[u8]) -> u8 {
+    let mut within = false;
+    let mut has = [false; 2];
+    for &byte in header {
+        match byte {
+            b'"' => within = !within,
+            _ if within => {}
+            b',' => return b',',
+            b'\t' => has[0] = true,
+            b';' => has[1] = true,
+            _ => {}
+        }
+    }
+    match has {
+        [true, _] => b'\t',
+        [_, true] => b';',
+        _ => b',',
+    }
+}
+
+/// Makes a decoder from the header.
+pub(super) fn open(
+    options: &Options,
+    beginning: &[u8],
+    separator: Option<u8>,
+) -> Result<Opened, OpenError> {
+    let mark = text::byte_order_mark(beginning);
+    let mut from = mark;
+    let mut lines = 0;
+    let (record, end, inner) = loop {
+        let (end, inner) = Splitter::default().split(beginning, from);
+        let record = &beginning[from..end];
+        let record = record.strip_suffix(b"\r").unwrap_or(record);
+        if !record.is_empty() {
+            break (record, end, inner);
+        }
+        if end >= beginning.len() {
+            let fault = Fault::new(0, "the input is empty: expected a header that names the columns");
+            return Err(OpenError::Problem(fault.problem(record, lines)));
+        }
+        lines += 1;
+        from = end + 1;
+    };
+    let separator = separator.unwrap_or_else(|| self::separator(record));
+    let refuse = |fault: Fault| {
+        let mut problem = fault.problem(record, lines);
+        // The mark is no part of the record, but it is part of the line.
+        problem.column += if problem.line == 0 { mark as u64 } else { 0 };
+        OpenError::Problem(problem)
+    };
+    let (names, places) = names(record, separator).map_err(refuse)?;
+    let (roles, schema) = roles(options, &names, &places, refuse)?;
+    let decoder = Csv {
+        separator,
+        roles,
+        schema,
+        limit: Limit::new(options),
+        skip: options.skip,
+        unlabelled: options.unlabelled,
+    };
+    Ok(Opened {
+        decoder: Box::new(decoder),
+        header_bytes: (end + 1).min(beginning.len()),
+        header_lines: lines + inner + 1,
+    })
+}
+
+/// The names of the columns, none empty and none twice, and where each begins in the record.
+fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Fault> {
+    let (mut names, mut places) = (Vec::new(), Vec::new());
+    let mut buffer = Vec::new();
+    let mut known = HashSet::new();
+    let mut next = Some(0);
+    while let Some(at) = next {
+        let field = Field::find(record, at, separator)?;
+        let Ok(name) = std::str::from_utf8(field.text(record, &mut buffer)) else {
+            return Err(Fault::new(at, format!("the name of column {} is not UTF-8", names.len() + 1)));
+        };
+        if name.is_empty() {
+            let message = format!("the name of column {} is empty: give it one", names.len() + 1);
+            return Err(Fault::new(at, message));
+        }
+        if !known.insert(name.to_owned()) {
+            let name = text::excerpt(name.as_bytes());
+            let message = format!("the column `{name}` appears twice: names of columns must differ");
+            return Err(Fault::new(at, message));
+        }
+        names.push(name.to_owned());
+        places.push(field.at());
+        next = field.next;
+    }
+    Ok((names, places))
+}
+
+/// What each column is, and the schema: the model's, or all columns that are features.
+fn roles(
+    options: &Options,
+    names: &[String],
+    places: &[usize],
+    refuse: impl Fn(Fault) -> OpenError,
+) -> Result<(Vec<Role>, Schema), OpenError> {
+    let usage = |message: String| OpenError::Usage(UsageError(message));
+    let label = text::find_label(options, names, "column")?;
+    let weight = match &options.weight {
+        Some(asked) => text::find_named(asked, "--weight", options, names, "column")?,
+        None => None,
+    };
+    if label.is_some() && label == weight {
+        return Err(usage(format!("the column `{}` cannot be label and weight at once", names[label.unwrap_or(0)])));
+    }
+    let bits = text::bits(options)?;
+    let feature = |k: &usize| Some(*k) != label && Some(*k) != weight;
+    let schema = options.schema.clone().unwrap_or_else(|| Schema {
+        columns: (0..names.len()).filter(feature).map(|k| names[k].clone()).collect(),
+        bits,
+    });
+    text::fits(schema.columns.len(), bits).map_err(usage)?;
+    let known: HashMap<&str, u32> = schema.columns.iter().map(String::as_str).zip(0..).collect();
+    let mut roles = Vec::with_capacity(names.len());
+    for (k, name) in names.iter().enumerate() {
+        roles.push(if Some(k) == label {
+            Role::Label
+        } else if Some(k) == weight {
+            Role::Weight
+        } else if let Some(&place) = known.get(name.as_str()) {
+            Role::Feature { place, prefix: format!("{name}=").into_bytes().into() }
+        } else {
+            let name = text::excerpt(name.as_bytes());
+            let message = format!("the column `{name}` is unknown to the model");
+            return Err(refuse(Fault::new(places[k], message)));
+        });
+    }
+    Ok((roles, schema))
+}
