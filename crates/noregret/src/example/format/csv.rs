@@ -89,7 +89,13 @@ impl Field {
                 return Err(Fault::new(at, message));
             }
             let next = (end < record.len()).then_some(end + 1);
-            return Ok(Self { start: at, end, quoted: false, doubled: false, next });
+            return Ok(Self {
+                start: at,
+                end,
+                quoted: false,
+                doubled: false,
+                next,
+            });
         }
         let start = at + 1;
         let (mut from, mut doubled) = (start, false);
@@ -111,7 +117,13 @@ impl Field {
                     return Err(Fault::new(at, message));
                 }
             };
-            return Ok(Self { start, end, quoted: true, doubled, next });
+            return Ok(Self {
+                start,
+                end,
+                quoted: true,
+                doubled,
+                next,
+            });
         }
     }
 
@@ -177,11 +189,20 @@ impl Splitter {
 }
 
 impl Csv {
-    fn read(&self, record: &[u8], row: &mut Row<'_>, buffer: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
+    fn read(
+        &self,
+        record: &[u8],
+        row: &mut Row<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<Head>, Fault> {
         if record.is_empty() {
             return Ok(None);
         }
-        let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
+        let mut head = Head {
+            label: Label::Missing,
+            label_at: 0,
+            weight: 1.0,
+        };
         let read = if memchr(b'"', record).is_none() {
             self.plain(record, row, &mut head)
         } else {
@@ -190,7 +211,9 @@ impl Csv {
         // A field too many or too few is the cause of whatever else looks wrong.
         match read {
             Ok(count) if count == self.roles.len() => Ok(Some(head)),
-            Ok(_) => Err(self.miscounted(record).unwrap_or_else(|| Fault::new(0, "too few fields"))),
+            Ok(_) => Err(self
+                .miscounted(record)
+                .unwrap_or_else(|| Fault::new(0, "too few fields"))),
             Err(fault) => Err(self.miscounted(record).unwrap_or(fault)),
         }
     }
@@ -202,7 +225,9 @@ impl Csv {
         let mut count = 0;
         let ends = memchr_iter(self.separator, record).chain(std::iter::once(record.len()));
         for end in ends {
-            let Some(role) = self.roles.get(count) else { return Ok(count + 1) };
+            let Some(role) = self.roles.get(count) else {
+                return Ok(count + 1);
+            };
             self.cell(role, at, text::trim(&record[at..end]), row, head)?;
             count += 1;
             at = end + 1;
@@ -221,7 +246,9 @@ impl Csv {
         let mut count = 0;
         while let Some(at) = next {
             let field = Field::find(record, at, self.separator)?;
-            let Some(role) = self.roles.get(count) else { return Ok(count + 1) };
+            let Some(role) = self.roles.get(count) else {
+                return Ok(count + 1);
+            };
             self.cell(role, at, field.text(record, buffer), row, head)?;
             count += 1;
             next = field.next;
@@ -241,8 +268,12 @@ impl Csv {
             count += 1;
         }
         let expected = self.roles.len();
-        (count != expected)
-            .then(|| Fault::new(surplus, format!("the record has {count} fields, the header {expected}")))
+        (count != expected).then(|| {
+            Fault::new(
+                surplus,
+                format!("the record has {count} fields, the header {expected}"),
+            )
+        })
     }
 
     #[inline]
@@ -256,36 +287,47 @@ impl Csv {
     ) -> Result<(), Fault> {
         match role {
             Role::Feature { .. } if text.is_empty() => Ok(()),
-            Role::Feature { place, prefix } => match text::number(text::trim(text)) {
-                Some(0.0) => Ok(()),
-                Some(value) => {
-                    self.limit.check(*place, at)?;
-                    row.place(*place, value);
-                    Ok(())
+            Role::Feature { place, prefix } => {
+                let bare = text::trim(text);
+                if !text::may_be_number(bare) {
+                    return self.word(prefix, at, text, row);
                 }
-                None => self.word(prefix, at, text, row),
-            },
+                match text::number(bare) {
+                    Some(0.0) => Ok(()),
+                    Some(value) => {
+                        self.limit.check(*place, at)?;
+                        row.place(*place, value);
+                        Ok(())
+                    }
+                    None if text::wide(bare).is_some() => {
+                        Err(Fault::new(at, text::no_number("the cell", bare)))
+                    }
+                    None => self.word(prefix, at, text, row),
+                }
+            }
             Role::Label => {
                 head.label_at = at;
-                head.label = text::label(text::trim(text)).map_err(|message| Fault::new(at, message))?;
+                head.label =
+                    text::label(text::trim(text)).map_err(|message| Fault::new(at, message))?;
                 if head.label == Label::Missing && !self.unlabelled {
-                    return Err(Fault::new(at, format!("{}: its cell is empty", text::NO_LABEL)));
+                    return Err(Fault::new(
+                        at,
+                        format!("{}: its cell is empty", text::NO_LABEL),
+                    ));
                 }
                 Ok(())
             }
             Role::Weight if text.is_empty() && self.unlabelled => Ok(()),
             Role::Weight => {
-                head.weight = text::weight(text::trim(text)).map_err(|message| Fault::new(at, message))?;
+                head.weight =
+                    text::weight(text::trim(text)).map_err(|message| Fault::new(at, message))?;
                 Ok(())
             }
         }
     }
 
-    /// A cell that is no finite number: one-hot, unless it spells a number after all.
+    /// A cell that is no number: one-hot.
     fn word(&self, prefix: &[u8], at: usize, text: &[u8], row: &mut Row<'_>) -> Result<(), Fault> {
-        if text::wide(text::trim(text)).is_some() {
-            return Err(Fault::new(at, text::no_number("the cell", text::trim(text))));
-        }
         row.text.clear();
         row.text.extend_from_slice(prefix);
         row.text.extend_from_slice(text);
