@@ -1,2 +1,41 @@
-//! The command `noregret`.
-fn main() {}
+//! The command `noregret`: arguments, terminal and exit codes around the library.
+
+mod arguments;
+mod commands;
+mod output;
+mod screen;
+
+use noregret::error::Error;
+use std::process::ExitCode;
+
+/// Success.
+pub(crate) const OK: u8 = 0;
+const USAGE: u8 = 2;
+const BAD_INPUT: u8 = 3;
+const IO: u8 = 4;
+
+fn main() -> ExitCode {
+    let matches = commands::command().get_matches();
+    match commands::run(&matches) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            if output::is_broken_pipe(&error) {
+                // Whoever read the output has seen enough.
+                return ExitCode::from(OK);
+            }
+            eprintln!("noregret: {error:#}");
+            ExitCode::from(code(&error))
+        }
+    }
+}
+
+/// Exit codes are decided here and nowhere else.
+fn code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Usage(_)) => USAGE,
+        Some(Error::Format(_) | Error::Diverged(_) | Error::Model { .. }) => BAD_INPUT,
+        Some(Error::Io { .. }) => IO,
+        None if error.is::<noregret::error::UsageError>() => USAGE,
+        None => IO,
+    }
+}

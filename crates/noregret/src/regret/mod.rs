@@ -3,6 +3,7 @@
 
 pub mod bound;
 pub mod comparator;
+pub mod hindsight;
 pub mod ledger;
 pub mod risk;
 mod sum;

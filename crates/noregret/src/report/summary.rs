@@ -127,6 +127,8 @@ pub fn verdict(engine: &Engine) -> Option<String> {
     let loss = engine.loss().entry().name;
     if loss == "perceptron" {
         text += "Against the perceptron loss the best in hindsight is trivially u = 0, with loss 0.";
+    } else if constant.is_some_and(|c| c < lost) && regret <= 0.25 * lost.abs() {
+        text += "A constant does better than every model of this class: allow a larger one (--radius).";
     } else if regret <= 0.0 {
         text += "The moving model did better than every fixed one: there is nothing to gain by tuning a fixed one.";
     } else if regret <= 0.25 * lost.abs() {

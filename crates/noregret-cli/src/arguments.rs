@@ -1,0 +1,174 @@
+//! Flags that several commands share, and flags made from the registries.
+
+use anyhow::Result;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use noregret::error::UsageError;
+use noregret::example::format::{self, Options};
+use noregret::parameter::{Kind, Parameter, Parameters};
+use noregret::{learner, loss};
+
+/// The inputs of a command.
+pub(crate) fn data() -> Arg {
+    Arg::new("data")
+        .value_name("DATA")
+        .required(true)
+        .num_args(1..)
+        .help("Files, patterns such as 'part-*.svm.gz', or - for standard input; gzip and zstd are recognised")
+}
+
+/// How to read them, and flags that every command has.
+pub(crate) fn reading(command: Command) -> Command {
+    let formats = format::ENTRIES.iter().map(|e| e.name).collect::<Vec<_>>();
+    command
+        .arg(
+            option("format", "NAME")
+                .value_parser(clap::builder::PossibleValuesParser::new(formats))
+                .help("Format of the input [default: by name, then by content]"),
+        )
+        .arg(option("label", "COLUMN").help("Column or key of the label (CSV, JSON lines)"))
+        .arg(option("weight", "COLUMN").help("Column or key of the importance weight (CSV, JSON lines)"))
+        .arg(flag("zero-based").help("LIBSVM indices count from 0"))
+        .arg(
+            option("bits", "B")
+                .value_parser(value_parser!(u32).range(1..=31))
+                .help("Fold features into 2^B places [default for hashed names: 18]"),
+        )
+        .arg(
+            option("dimension", "N")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("How many features there are; an index beyond is an error"),
+        )
+        .arg(
+            option("on-error", "WHAT")
+                .value_parser(["fail", "skip"])
+                .default_value("fail")
+                .help("Stop at the first bad record, or skip and count them"),
+        )
+        .arg(
+            option("threads", "N")
+                .value_parser(value_parser!(u16).range(1..=256))
+                .help("Threads that parse; the result does not depend on it [default: the cores]"),
+        )
+}
+
+/// `--json`, `--quiet` and `--seed`, which every command has.
+pub(crate) fn common(command: Command) -> Command {
+    command
+        .arg(option("json", "FILE").help("Write a JSON object to FILE, or to standard output with -"))
+        .arg(flag("quiet").short('q').help("No progress and no messages but errors"))
+        .arg(
+            option("seed", "S")
+                .value_parser(value_parser!(u64))
+                .default_value("1")
+                .help("Seed of whatever is random (learning itself never is)"),
+        )
+}
+
+/// `--name VALUE`.
+pub(crate) fn option(name: &'static str, value: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).num_args(1)
+}
+
+/// `--name`.
+pub(crate) fn flag(name: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+/// The name of the format, where it was said.
+pub(crate) fn format_name(matches: &ArgMatches) -> Option<&str> {
+    matches.get_one::<String>("format").map(String::as_str)
+}
+
+/// How many threads parse.
+pub(crate) fn threads(matches: &ArgMatches) -> usize {
+    matches.get_one::<u16>("threads").map_or_else(
+        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        |n| usize::from(*n),
+    )
+}
+
+/// What was said about reading.
+pub(crate) fn options(matches: &ArgMatches) -> Options {
+    Options {
+        zero_based: matches.get_flag("zero-based"),
+        bits: matches.get_one("bits").copied(),
+        dimension: matches.get_one("dimension").copied(),
+        label: matches.get_one("label").cloned(),
+        weight: matches.get_one("weight").cloned(),
+        skip: matches.get_one::<String>("on-error").is_some_and(|w| w == "skip"),
+        unlabelled: false,
+        schema: None,
+    }
+}
+
+/// Every parameter of every learner and loss, once each by name, with who has it.
+fn parameters() -> Vec<(Parameter, Vec<&'static str>)> {
+    let learners = learner::ENTRIES.iter().flat_map(|e| e.parameters.iter().map(|p| (*p, e.name)));
+    let losses = loss::ENTRIES.iter().flat_map(|e| e.parameters.iter().map(|p| (*p, e.name)));
+    let mut found: Vec<(Parameter, Vec<&'static str>)> = Vec::new();
+    for (parameter, owner) in learners.chain(losses) {
+        match found.iter_mut().find(|(p, _)| p.name == parameter.name) {
+            Some((_, owners)) => owners.push(owner),
+            None => found.push((parameter, vec![owner])),
+        }
+    }
+    found
+}
+
+/// Flags for the parameters of learners and losses, from the registries.
+pub(crate) fn registry(mut command: Command) -> Command {
+    for (parameter, owners) in parameters() {
+        let value = match parameter.kind {
+            Kind::Choice(words) => words.join("|").to_uppercase(),
+            Kind::Count => "N".to_owned(),
+            Kind::Positive | Kind::Fraction => "X".to_owned(),
+        };
+        let meaning = match (owners.as_slice(), parameter.default) {
+            ([_], Some(default)) => format!("{} [default: {default}]", parameter.meaning),
+            ([_], None) => parameter.meaning.to_owned(),
+            // What it means differs from one to the other.
+            _ => "see `noregret learners NAME`".to_owned(),
+        };
+        command = command.arg(
+            Arg::new(parameter.name)
+                .long(parameter.name)
+                .value_name(value)
+                .num_args(1)
+                .help_heading("Parameters of learners and losses")
+                .help(format!("{}: {meaning}", owners.join(", "))),
+        );
+    }
+    command
+}
+
+/// The parameters that were given, sorted to the learner and to the loss. One that belongs to
+/// neither is refused with the name of its owner.
+pub(crate) fn given(
+    matches: &ArgMatches,
+    learner: &learner::Entry,
+    loss: &loss::Entry,
+) -> Result<(Parameters, Parameters)> {
+    let (mut to_learner, mut to_loss) = (Vec::new(), Vec::new());
+    for (parameter, owners) in parameters() {
+        let Some(text) = matches.get_one::<String>(parameter.name) else { continue };
+        let has = |list: &[Parameter]| list.iter().any(|p| p.name == parameter.name);
+        if has(learner.parameters) {
+            to_learner.push((parameter.name, text.as_str()));
+        } else if has(loss.parameters) {
+            to_loss.push((parameter.name, text.as_str()));
+        } else {
+            return Err(UsageError(format!(
+                "--{} belongs to {}, not to learner `{}` or loss `{}`",
+                parameter.name,
+                owners.join(", "),
+                learner.name,
+                loss.name
+            ))
+            .into());
+        }
+    }
+    Ok((
+        Parameters::check(learner.name, learner.parameters, to_learner)?,
+        Parameters::check(loss.name, loss.parameters, to_loss)?,
+    ))
+}

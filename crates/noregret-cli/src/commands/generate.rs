@@ -1,0 +1,60 @@
+//! `noregret generate`: streams with a known answer.
+
+use crate::{arguments, output};
+use anyhow::Result;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use noregret::error::Error;
+use noregret::generate::{self, Dimension};
+use serde_json::{Map, json};
+use std::path::Path;
+
+pub(crate) fn command() -> Command {
+    let mut list = String::from("Streams:\n");
+    for e in generate::ENTRIES {
+        let d = match e.d {
+            Dimension::Default(d) => format!(", d = {d}"),
+            Dimension::Fixed(d) => format!(", d is {d}"),
+            Dimension::Rows => ", d = n".to_owned(),
+        };
+        let noise = e.noise.map_or(String::new(), |p| format!(", noise = {p}"));
+        list += &format!("  {:13} {} [n = {}{d}{noise}]\n", e.name, e.summary, e.n);
+    }
+    arguments::common(
+        Command::new("generate")
+            .about("Writes a stream with a known answer, in LIBSVM format")
+            .after_help(list)
+            .arg(Arg::new("name").value_name("NAME").required(true).help("Which stream"))
+            .arg(arguments::option("n", "N").value_parser(value_parser!(u64)).help("Rows"))
+            .arg(arguments::option("d", "D").value_parser(value_parser!(u64)).help("Features"))
+            .arg(
+                arguments::option("noise", "P")
+                    .value_parser(value_parser!(f64))
+                    .help("Probability that a label is flipped"),
+            )
+            .arg(arguments::option("out", "FILE").help("Where to write [default: standard output]")),
+    )
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
+    let name: &String = matches.get_one("name").expect("clap requires it");
+    let entry = generate::find(name)?;
+    let seed = *matches.get_one::<u64>("seed").expect("clap has a default");
+    let request = entry.request(
+        matches.get_one("n").copied(),
+        matches.get_one("d").copied(),
+        matches.get_one("noise").copied(),
+        seed,
+    )?;
+    let target = matches.get_one::<String>("out").map(String::as_str);
+    let mut out = output::lines(target)?;
+    entry.run(&request, &mut out).map_err(|source| {
+        let path = Path::new(target.unwrap_or("-")).to_owned();
+        Error::Io { path, source }
+    })?;
+    if let Some(json) = matches.get_one::<String>("json") {
+        let object = json!({"name": entry.name, "n": request.n, "d": request.d, "noise": request.noise, "seed": seed});
+        let map = object.as_object().cloned().unwrap_or_else(Map::new);
+        output::json(json, map)?;
+    }
+    Ok(crate::OK)
+}

@@ -1,0 +1,134 @@
+//! `noregret inspect`: what a model is.
+
+use crate::{arguments, output};
+use anyhow::Result;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use noregret::error::UsageError;
+use noregret::model::Model;
+use noregret::round::Vector;
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(crate) fn command() -> Command {
+    arguments::common(
+        Command::new("inspect")
+            .about("Tells what a model is: learner, parameters, certificate, heaviest weights")
+            .arg(Arg::new("model").value_name("MODEL").required(true).help("A model file"))
+            .arg(
+                arguments::option("top", "N")
+                    .value_parser(value_parser!(u32))
+                    .default_value("20")
+                    .help("How many of the heaviest weights"),
+            )
+            .arg(arguments::flag("averaged").help("Weights of the averaged model")),
+    )
+}
+
+/// The name of a feature: its column, its hashed name where it was kept, or its number in the base
+/// that the input had.
+pub(crate) fn feature_name(model: &Model, index: usize) -> String {
+    if let Some(column) = model.reading.schema.columns.get(index) {
+        return column.clone();
+    }
+    let index = u32::try_from(index).unwrap_or(u32::MAX);
+    if let Some(name) = model.names.get(index) {
+        return name.to_owned();
+    }
+    let base = u64::from(model.reading.format == "libsvm" && !model.reading.zero_based);
+    (u64::from(index) + base).to_string()
+}
+
+fn heaviest(model: &Model, weights: &Vector, top: usize) -> Vec<(String, f64)> {
+    let mut order: Vec<(usize, f64)> =
+        weights.features.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
+    order.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    order.truncate(top);
+    order.into_iter().map(|(i, w)| (feature_name(model, i), w)).collect()
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
+    let path: &String = matches.get_one("model").expect("clap requires it");
+    let model = Model::load(Path::new(path))?;
+    let top = *matches.get_one::<u32>("top").expect("clap has a default") as usize;
+    let weights = if matches.get_flag("averaged") {
+        model.engine.averaged().ok_or_else(|| {
+            UsageError::new("the model keeps no average: it was learned without --average")
+        })?
+    } else {
+        model.engine.weights()
+    };
+    let list = heaviest(&model, &weights, top);
+    if let Some(target) = matches.get_one::<String>("json") {
+        let mut header = model.header();
+        header.insert("model_norm".to_owned(), json!(weights.norm()));
+        header.insert("bias_weight".to_owned(), json!(weights.bias));
+        header.insert("certificate".to_owned(), json!(model.engine.certificate()));
+        let list: Vec<Value> =
+            list.iter().map(|(name, weight)| json!({"feature": name, "weight": weight})).collect();
+        header.insert("heaviest".to_owned(), json!(list));
+        output::json(target, header)?;
+        if target == "-" {
+            return Ok(crate::OK);
+        }
+    }
+    output::text(&describe(&model, &weights, &list))?;
+    Ok(crate::OK)
+}
+
+fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
+    let engine = &model.engine;
+    let config = engine.config();
+    let header = model.header();
+    let mut text = String::new();
+    let mut line = |label: &str, value: String| text += &format!("{label:<12} {value}\n");
+    let with = |parameters: &noregret::parameter::Parameters| {
+        parameters.0.iter().map(|(n, v)| format!(" --{n} {v}")).collect::<String>()
+    };
+    line(
+        "written by",
+        format!("{} (format {})", header["program"].as_str().unwrap_or("?"), header["version"]),
+    );
+    line("learner", format!("{}{}", config.learner, with(&config.parameters)));
+    line("loss", format!("{}{}", config.loss, with(&config.loss_parameters)));
+    let said = [
+        ("radius", config.radius),
+        ("l2", config.l2),
+        ("row-bound", config.row_bound),
+        ("label-bound", config.label_bound),
+    ];
+    let said: Vec<String> = said.iter().filter_map(|(n, v)| Some(format!("--{n} {}", (*v)?))).collect();
+    if !said.is_empty() {
+        line("settings", said.join(" "));
+    }
+    line("examples", format!("{} ({} pass(es))", engine.examples(), engine.passes_before()));
+    line("features", format!("{}{}", engine.dimension(), if config.bias { " and a bias" } else { "" }));
+    let hashed = model.reading.schema.bits.map_or(String::new(), |b| format!(", names hashed to {b} bits"));
+    line("format", format!("{}{hashed}", model.reading.format));
+    line("labels", model.labels.describe());
+    line("norm", format!("{:.6}", weights.norm()));
+    if let Some(loss) = engine.average_loss() {
+        line("loss so far", format!("{loss:.6}"));
+    }
+    if let Some(c) = engine.certificate() {
+        let radius = c.radius.map_or(String::new(), |r| format!(", radius {r:.4}"));
+        line(
+            "certificate",
+            format!(
+                "best in hindsight at least {}, regret at most {} ({}{radius})",
+                noregret::report::progress::decimal(c.best_at_least, f64::floor),
+                noregret::report::progress::decimal(c.regret_at_most, f64::ceil),
+                c.comparator
+            ),
+        );
+    }
+    if !list.is_empty() || weights.bias.is_some() {
+        text += "\nheaviest weights\n";
+        let largest = list.iter().map(|(_, w)| w.abs()).fold(weights.bias.unwrap_or(0.0).abs(), f64::max);
+        let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));
+        for (name, weight) in list.iter().chain(&bias) {
+            let bar = "#".repeat((weight.abs() / largest.max(f64::MIN_POSITIVE) * 30.0).round() as usize);
+            text += &format!("  {weight:>12.6}  {name:<32} {bar}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,379 @@
+//! `noregret learn`: one pass of progressive validation, with a certificate.
+
+mod settings;
+
+use super::predict::as_learned;
+use crate::screen::Screen;
+use crate::{arguments, output};
+use anyhow::Result;
+use clap::{ArgMatches, Command, value_parser};
+use noregret::bytes;
+use noregret::engine::Engine;
+use noregret::error::{Error, UsageError};
+use noregret::example::names::NameTable;
+use noregret::example::reader::{CHUNK_BYTES, Next};
+use noregret::example::{Block, LabelMap, Reader};
+use noregret::model::{Model, Reading};
+use noregret::report::progress::{HEADING, decimal, line};
+use noregret::report::{Progress, ProgressRow, Run, summary, verdict};
+use settings::Settings;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) fn command() -> Command {
+    let command = Command::new("learn")
+        .about("Learns from a stream in one pass and certifies its regret")
+        .arg(arguments::data());
+    let command = settings::arguments(command)
+        .arg(
+            arguments::option("passes", "N")
+                .value_parser(value_parser!(u32).range(1..))
+                .default_value("1")
+                .help("Passes over the data; everything but the model and the lower bound speaks of the first"),
+        )
+        .arg(arguments::option("model", "FILE").help("Save the model here"))
+        .arg(arguments::option("resume", "MODEL").help(
+            "Go on from this model; learner, loss and parameters come from it",
+        ))
+        .arg(arguments::option("positive", "NAME").help("The label that means +1"));
+    arguments::registry(arguments::common(arguments::reading(command)))
+}
+
+/// A run: what is read, what learns, what has happened.
+struct Learning {
+    reader: Reader,
+    labels: LabelMap,
+    engine: Engine,
+    progress: Progress,
+    history: Vec<ProgressRow>,
+    screen: Screen,
+    stop: Arc<AtomicBool>,
+    skip: bool,
+    announced: bool,
+    examples: u64,
+    nonzeros: u64,
+    skipped: u64,
+    began: Instant,
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
+    let began = Instant::now();
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = stop.clone();
+    // A second ^C ends the program at once.
+    let set = ctrlc::set_handler(move || {
+        if handler.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    let mut screen = Screen::new(matches.get_flag("quiet"));
+    if set.is_err() {
+        screen.say("noregret: ^C cannot be caught here; it will end the run without saving");
+    }
+    let resumed = matches.get_one::<String>("resume").map(|path| Model::load(Path::new(path))).transpose()?;
+    let passes = *matches.get_one::<u32>("passes").expect("clap has a default");
+    let settings = Settings::new(matches, resumed.as_ref())?;
+    if resumed.is_some() && passes > 1 {
+        return Err(UsageError::new("--passes does not go with --resume: a resumed stream is read once").into());
+    }
+    let mut options = arguments::options(matches);
+    let mut names = NameTable::new();
+    if let Some(model) = &resumed {
+        options = as_learned(model, options)?;
+    }
+    let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
+    let inputs = bytes::expand(&patterns)?;
+    let format = arguments::format_name(matches);
+    let reading = Reading {
+        zero_based: options.zero_based,
+        bits: options.bits,
+        dimension: options.dimension,
+        label: options.label.clone(),
+        weight: options.weight.clone(),
+        ..Reading::default()
+    };
+    let skip = options.skip;
+    let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
+    if passes > 1 && reader.bytes_total().is_none() {
+        return Err(UsageError::new("--passes needs files that can be read again, not standard input").into());
+    }
+    // The first block tells what the labels are, and so which loss is meant.
+    let first = wait(&mut reader, &stop)?;
+    let (engine, labels) = match resumed {
+        Some(model) => {
+            names = model.names;
+            (model.engine, model.labels)
+        }
+        None => settings.build(first.as_ref(), matches)?,
+    };
+    screen.start_bar(reader.bytes_total().map(|b| b * u64::from(passes)));
+    if engine.examples() > 0 {
+        screen.say(&format!("resumed after {} examples", engine.examples()));
+    }
+    screen.say(&opening(&engine));
+    screen.say(HEADING);
+    let mut learning = Learning {
+        progress: Progress::new(&engine),
+        reader,
+        labels,
+        engine,
+        history: Vec::new(),
+        screen,
+        stop,
+        skip,
+        announced: false,
+        examples: 0,
+        nonzeros: 0,
+        skipped: 0,
+        began,
+    };
+    let outcome = learning.all_passes(first, passes);
+    learning.finish(matches, reading, names, outcome)
+}
+
+/// The next block; nothing at the end of the stream or when the user wants to stop.
+fn wait(reader: &mut Reader, stop: &AtomicBool) -> Result<Option<Block<f32>>, Error> {
+    loop {
+        if stop.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        match reader.next_timeout(Duration::from_millis(100))? {
+            Next::Block(block) => return Ok(Some(block)),
+            Next::Pending => {}
+            Next::End => return Ok(None),
+        }
+    }
+}
+
+/// One line: what learns, and against whom it is measured.
+fn opening(engine: &Engine) -> String {
+    let config = engine.config();
+    let (comparator, from) = engine.comparator();
+    let radius = match (comparator.radius(), from) {
+        (_, Some("model")) => "as long as the model".to_owned(),
+        (Some(radius), _) => format!("radius {radius}"),
+        (None, _) => format!("--l2 {}", config.l2.unwrap_or(0.0)),
+    };
+    let bias = if config.bias { ", the bias included" } else { "" };
+    format!("{} with {} loss, against {} ({radius}{bias})", config.learner, config.loss, comparator.name())
+}
+
+impl Learning {
+    fn all_passes(&mut self, first: Option<Block<f32>>, passes: u32) -> Result<(), Error> {
+        let mut next = first;
+        for pass in 1..=passes {
+            if pass > 1 {
+                if self.stop.load(Ordering::SeqCst) {
+                    break;
+                }
+                self.last_row();
+                self.engine.next_pass();
+                self.reader.rewind()?;
+                next = wait(&mut self.reader, &self.stop)?;
+            }
+            while let Some(block) = next {
+                self.learn(block, pass)?;
+                next = wait(&mut self.reader, &self.stop)?;
+            }
+            if pass > 1 {
+                let loss = self.engine.pass_loss().map_or("-".to_owned(), |l| decimal(l, f64::round));
+                self.screen.say(&format!("pass {pass}: average loss {loss}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, mut block: Block<f32>, pass: u32) -> Result<(), Error> {
+        let loss = self.engine.loss();
+        let applied = self.labels.apply(&mut block, &|y| loss.accepts(y), self.skip);
+        for reason in &applied.reasons {
+            self.screen.say(&format!("skipped: {reason}"));
+        }
+        if pass == 1 {
+            self.skipped += applied.skipped;
+        }
+        if !self.announced {
+            self.announced = true;
+            self.screen.say(&self.labels.describe());
+        }
+        let rows = block.rows();
+        let mut from = 0;
+        while from < rows.len() {
+            let left = rows.len() - from;
+            let due = if pass == 1 { self.progress.until_due(&self.engine) } else { u64::MAX };
+            let take = left.min(usize::try_from(due).unwrap_or(usize::MAX));
+            let part = rows.slice(from, from + take);
+            let before = self.engine.examples();
+            let learned = self.engine.learn(part);
+            if pass == 1 {
+                let done = self.engine.examples() - before;
+                self.examples += done;
+                let done = part.slice(0, usize::try_from(done).unwrap_or(part.len()));
+                self.nonzeros += done.nonzeros() as u64;
+            }
+            learned?;
+            from += take;
+            if pass == 1 && self.progress.until_due(&self.engine) == 0 {
+                self.row();
+            }
+        }
+        let done = self.reader.bytes_read() + u64::from(pass - 1) * self.reader.bytes_total().unwrap_or(0);
+        self.screen.advance(done, || {
+            let loss = self.engine.average_loss().unwrap_or(0.0);
+            format!("{} examples, loss {loss:.4}", self.engine.examples())
+        });
+        self.reader.recycle(block);
+        applied.problem.map_or(Ok(()), |problem| Err(problem.into()))
+    }
+
+    fn row(&mut self) {
+        let row = self.progress.row(&self.engine);
+        self.screen.say(&line(&row));
+        self.history.push(row);
+    }
+
+    /// The row of where the first pass ended, unless it was just printed.
+    fn last_row(&mut self) {
+        let shown = self.history.last().is_some_and(|r| r.examples == self.engine.examples());
+        if self.engine.pass() == 1 && !shown && self.engine.examples() > 0 {
+            self.row();
+        }
+    }
+
+    fn finish(
+        mut self,
+        matches: &ArgMatches,
+        reading: Reading,
+        mut names: NameTable,
+        outcome: Result<(), Error>,
+    ) -> Result<u8> {
+        self.last_row();
+        self.screen.end_bar();
+        self.skipped += self.reader.skipped();
+        for reason in self.reader.reasons() {
+            self.screen.say(&format!("skipped: {reason}"));
+        }
+        if self.skipped > 0 {
+            self.screen.say(&format!("{} bad records skipped", self.skipped));
+        }
+        for (index, name) in self.reader.names().iter() {
+            names.insert(index, name.into());
+        }
+        let format = self.reader.format_name().unwrap_or("").to_owned();
+        let interrupted = self.stop.load(Ordering::SeqCst);
+        let seconds = self.began.elapsed().as_secs_f64();
+        let model = Model {
+            reading: Reading { format: format.clone(), schema: self.reader.schema().clone(), ..reading },
+            labels: self.labels,
+            names,
+            engine: self.engine,
+        };
+        if let Some(path) = matches.get_one::<String>("model") {
+            model.save(Path::new(path))?;
+            self.screen.say(&format!("model saved to {path} after {} examples", model.engine.examples()));
+        }
+        outcome?;
+        let run = Run {
+            examples: self.examples,
+            nonzeros: self.nonzeros,
+            skipped: self.skipped,
+            interrupted,
+            seconds,
+            history: &self.history,
+            format: &format,
+            labels: &model.labels,
+        };
+        let target = matches.get_one::<String>("json");
+        if let Some(target) = target {
+            output::json(target, summary(&model.engine, &run))?;
+        }
+        if target.map(String::as_str) != Some("-") && !matches.get_flag("quiet") {
+            output::text(&closing(&model.engine, &run))?;
+        }
+        Ok(crate::OK)
+    }
+}
+
+/// What a person reads at the end.
+pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
+    let tally = engine.tally();
+    let mut text = String::new();
+    let mut line = |label: &str, value: String| text += &format!("{label:<18} {value}\n");
+    let rate = engine.examples() as f64 / run.seconds.max(1e-9);
+    line(
+        "examples",
+        format!(
+            "{} in {:.2} s ({:.0}/s){}",
+            engine.examples(),
+            run.seconds,
+            rate,
+            if run.interrupted { ", interrupted" } else { "" }
+        ),
+    );
+    if let Some(loss) = engine.average_loss() {
+        line("average loss", decimal(loss, f64::round));
+    }
+    if let Some(sigma) = engine.config().l2
+        && let Some(loss) = engine.whole_book().penalised_loss(sigma)
+    {
+        line("with penalty", decimal(loss, f64::round));
+    }
+    if engine.pass() > 1
+        && let Some(loss) = engine.pass_loss()
+    {
+        line("last pass loss", decimal(loss, f64::round));
+    }
+    if let (Some(mistakes), Some(rate)) = (tally.mistakes(), tally.error_rate()) {
+        line("mistakes", format!("{mistakes} (error rate {})", decimal(rate, f64::round)));
+    }
+    if let Some(c) = engine.certificate() {
+        line("best in hindsight", format!("at least {}", decimal(c.best_at_least, f64::floor)));
+        line("regret", format!("at most {} (proved)", decimal(c.regret_at_most, f64::ceil)));
+    }
+    if let Some(bound) = engine.bound() {
+        let notes = if bound.notes.is_empty() { String::new() } else { format!("; {}", bound.notes.join("; ")) };
+        line(
+            "theorem",
+            match bound.regret_at_most {
+                Some(value) => format!("{}: regret at most {}{notes}", bound.name, decimal(value, f64::ceil)),
+                None => format!("{}: no bound ({})", bound.name, bound.unmet.join("; ")),
+            },
+        );
+    }
+    let risk = engine.risk();
+    line(
+        "new data",
+        match risk.at_most {
+            Some(value) => format!(
+                "average model's risk at most {} with probability {}, if examples are i.i.d.{}",
+                decimal(value, f64::ceil),
+                1.0 - risk.delta,
+                risk.assumes.iter().map(|a| format!(" and {a}")).collect::<String>()
+            ),
+            None => format!("no risk bound ({})", risk.unmet.join("; ")),
+        },
+    );
+    if let Some(constant) = tally.labels().best_constant(engine.loss()) {
+        let previous = tally
+            .previous_label_error_rate()
+            .map_or(String::new(), |e| format!("; repeating the last label errs at {}", decimal(e, f64::round)));
+        line("baselines", format!("a constant loses {}{previous}", decimal(constant, f64::round)));
+    }
+    if let Some((auc, error)) = tally.auc() {
+        line("AUC", format!("{auc:.4} (within {:.4})", (error * 1e4).ceil() / 1e4));
+    }
+    if let Some(bins) = tally.calibration() {
+        let bins: Vec<String> = bins
+            .iter()
+            .filter_map(|b| Some(format!("{:.2}:{:.2}", b.prediction?, b.positive?)))
+            .collect();
+        line("calibration", format!("predicted:observed {}", bins.join(" ")));
+    }
+    line("model norm", decimal(engine.weights().norm(), f64::round));
+    if let Some(verdict) = verdict(engine) {
+        text += &format!("\n{verdict}\n");
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! The flags of `learn` that define a model: checked, completed by the first block, and compared with
+//! a model that is resumed.
+
+use crate::arguments;
+use anyhow::Result;
+use clap::{ArgMatches, Command, value_parser};
+use noregret::engine::{Config, Engine};
+use noregret::error::UsageError;
+use noregret::example::{Block, LabelMap};
+use noregret::learner::{self, Losses};
+use noregret::loss::{self, Task};
+use noregret::model::Model;
+use noregret::regret::comparator;
+
+/// The learner when none is named.
+const DEFAULT_LEARNER: &str = "adagrad";
+
+/// Adds the flags.
+pub(super) fn arguments(command: Command) -> Command {
+    let number = |name: &'static str, value: &'static str| {
+        arguments::option(name, value).value_parser(value_parser!(f64))
+    };
+    command
+        .arg(
+            arguments::option("loss", "NAME")
+                .help("The loss (see `noregret losses`) [default: logistic for two labels, square for numbers]"),
+        )
+        .arg(
+            arguments::option("learner", "NAME")
+                .help(format!("The learner (see `noregret learners`) [default: {DEFAULT_LEARNER}]")),
+        )
+        .arg(number("radius", "U").help(
+            "The ball of a projected learner and of the comparators [default: the learner's, or the model's norm]",
+        ))
+        .arg(arguments::option("comparator", "CLASS").help(format!(
+            "Whom the certificate compares with: {}",
+            comparator::NAMES.iter().map(|(n, m)| format!("{n}, {m}")).collect::<Vec<_>>().join("; ")
+        )))
+        .arg(number("l2", "SIGMA").help("Strength of the penalty (SIGMA/2)|w|^2 a round"))
+        .arg(number("delta", "D").help("The risk bound may fail with this probability [default: 0.05]"))
+        .arg(arguments::flag("average").help("Keep the averaged iterate, for `predict --averaged`"))
+        .arg(number("row-bound", "X").help("A promise: no row is longer (the bias included)"))
+        .arg(number("label-bound", "Y").help("A promise: no label is larger in absolute value"))
+        .arg(arguments::flag("no-bias").help("No constant feature"))
+}
+
+/// What was said; the loss may still be open.
+pub(super) struct Settings {
+    config: Config,
+    loss: Option<String>,
+}
+
+impl Settings {
+    pub(super) fn new(matches: &ArgMatches, resumed: Option<&Model>) -> Result<Self> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let number = |name: &str| matches.get_one::<f64>(name).copied();
+        if let Some(model) = resumed {
+            return Self::resumed(matches, model);
+        }
+        let learner = text("learner").unwrap_or_else(|| DEFAULT_LEARNER.to_owned());
+        let entry = learner::find(&learner)?;
+        let loss = match (text("loss"), entry.losses) {
+            (Some(name), _) => Some(loss::find(&name)?.name.to_owned()),
+            (None, Losses::Only(names)) => Some(names[0].to_owned()),
+            (None, Losses::All) => None,
+        };
+        let bits: Option<u32> = matches.get_one("bits").copied();
+        let dimension = matches.get_one("dimension").copied().or(bits.map(|b| 1_u32 << b));
+        let config = Config {
+            radius: number("radius"),
+            comparator: text("comparator"),
+            l2: number("l2"),
+            row_bound: number("row-bound"),
+            label_bound: number("label-bound"),
+            delta: number("delta").unwrap_or(0.05),
+            average: matches.get_flag("average"),
+            bias: !matches.get_flag("no-bias"),
+            dimension,
+            ..Config::new(&learner, "")
+        };
+        let settings = Self { config, loss };
+        // What can be refused is refused before anything is read.
+        if let Some(loss) = &settings.loss {
+            Engine::new(settings.complete(loss, matches)?)?;
+        }
+        Ok(settings)
+    }
+
+    fn complete(&self, loss: &str, matches: &ArgMatches) -> Result<Config> {
+        let (parameters, loss_parameters) =
+            arguments::given(matches, learner::find(&self.config.learner)?, loss::find(loss)?)?;
+        Ok(Config { loss: loss.to_owned(), parameters, loss_parameters, ..self.config.clone() })
+    }
+
+    /// The engine and the meaning of labels, once the first block is there.
+    pub(super) fn build(
+        &self,
+        first: Option<&Block<f32>>,
+        matches: &ArgMatches,
+    ) -> Result<(Engine, LabelMap)> {
+        let positive = matches.get_one::<String>("positive");
+        let detected = first.map_or_else(LabelMap::binary, LabelMap::detect);
+        let loss = match (&self.loss, &detected) {
+            (Some(loss), _) => loss.clone(),
+            (None, LabelMap::Real) if positive.is_none() => "square".to_owned(),
+            (None, _) => "logistic".to_owned(),
+        };
+        let task = loss::find(&loss)?.task;
+        let labels = match (task, positive) {
+            (Task::Real, None) => LabelMap::Real,
+            (Task::Real, Some(_)) => {
+                return Err(UsageError(format!(
+                    "--positive is for two classes; the {loss} loss takes numbers as labels"
+                ))
+                .into());
+            }
+            (Task::Binary, Some(name)) => LabelMap::with_positive(name),
+            (Task::Binary, None) => LabelMap::binary(),
+        };
+        Ok((Engine::new(self.complete(&loss, matches)?)?, labels))
+    }
+
+    /// A resumed model decides; a flag that says otherwise is refused.
+    fn resumed(matches: &ArgMatches, model: &Model) -> Result<Self> {
+        let config = model.engine.config();
+        let refuse = |flag: &str, said: &str, is: &str| {
+            UsageError(format!(
+                "--{flag} {said} contradicts the model, which has {is}; leave the flag out, or start anew"
+            ))
+        };
+        let words = [("learner", Some(&config.learner)), ("loss", Some(&config.loss)), ("comparator", config.comparator.as_ref())];
+        for (flag, is) in words {
+            if let Some(said) = matches.get_one::<String>(flag)
+                && Some(said) != is
+            {
+                return Err(refuse(flag, said, is.map_or("none", String::as_str)).into());
+            }
+        }
+        let numbers = [
+            ("radius", config.radius),
+            ("l2", config.l2),
+            ("row-bound", config.row_bound),
+            ("label-bound", config.label_bound),
+            ("delta", Some(config.delta)),
+        ];
+        for (flag, is) in numbers {
+            if let Some(said) = matches.get_one::<f64>(flag)
+                && Some(*said) != is
+            {
+                let is = is.map_or("none".to_owned(), |v| v.to_string());
+                return Err(refuse(flag, &said.to_string(), &is).into());
+            }
+        }
+        if matches.get_flag("average") && !config.average {
+            return Err(refuse("average", "", "no average").into());
+        }
+        if matches.get_flag("no-bias") && config.bias {
+            return Err(refuse("no-bias", "", "a bias").into());
+        }
+        if let Some(said) = matches.get_one::<String>("positive") {
+            let is = model.labels.name_of(1.0);
+            if *said != is {
+                return Err(refuse("positive", said, &is).into());
+            }
+        }
+        let (parameters, loss_parameters) = arguments::given(
+            matches,
+            learner::find(&config.learner)?,
+            loss::find(&config.loss)?,
+        )?;
+        let pairs = [(&parameters, &config.parameters), (&loss_parameters, &config.loss_parameters)];
+        for (said, is) in pairs {
+            for (name, value) in &said.0 {
+                if is.0.get(name) != Some(value) {
+                    let is = is.0.get(name).map_or("its default".to_owned(), ToString::to_string);
+                    return Err(refuse(name, &value.to_string(), &is).into());
+                }
+            }
+        }
+        Ok(Self { config: config.clone(), loss: Some(config.loss.clone()) })
+    }
+}

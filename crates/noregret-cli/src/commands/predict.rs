@@ -1,0 +1,166 @@
+//! `noregret predict`: one prediction a line.
+
+use crate::screen::Screen;
+use crate::{arguments, output};
+use anyhow::Result;
+use clap::{Arg, ArgMatches, Command};
+use noregret::bytes;
+use noregret::error::{Error, UsageError};
+use noregret::example::Reader;
+use noregret::example::format::Options;
+use noregret::example::reader::CHUNK_BYTES;
+use noregret::loss::Task;
+use noregret::model::Model;
+use noregret::regret::Sum;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+
+pub(crate) fn command() -> Command {
+    let command = Command::new("predict")
+        .about("Predicts one line per example; with labels present, also tells the loss")
+        .arg(Arg::new("model").value_name("MODEL").required(true).help("A model file"))
+        .arg(arguments::data())
+        .arg(arguments::flag("averaged").help("Use the averaged model (learned with --average)"))
+        .arg(
+            arguments::flag("scores")
+                .conflicts_with("proba")
+                .help("Print <w, x>, the shortest decimal that reads back exactly"),
+        )
+        .arg(arguments::flag("proba").help("Print the probability of the positive label (logistic loss)"))
+        .arg(arguments::option("out", "FILE").help("Where to write [default: standard output]"));
+    arguments::common(arguments::reading(command))
+}
+
+/// How a model's inputs are read again: as they were, and flags must not say otherwise.
+pub(crate) fn as_learned(model: &Model, said: Options) -> Result<Options> {
+    let reading = &model.reading;
+    let contradiction = |flag: &str, said: String, is: String| {
+        UsageError(format!("--{flag} {said} contradicts the model, which was learned with {is}"))
+    };
+    let none = "none".to_owned();
+    let show = |v: Option<u32>| v.map_or(none.clone(), |v| v.to_string());
+    if said.bits.is_some() && said.bits != reading.bits && said.bits != reading.schema.bits {
+        return Err(contradiction("bits", show(said.bits), show(reading.bits)).into());
+    }
+    if said.dimension.is_some() && said.dimension != reading.dimension {
+        return Err(contradiction("dimension", show(said.dimension), show(reading.dimension)).into());
+    }
+    if said.zero_based && !reading.zero_based {
+        return Err(contradiction("zero-based", String::new(), "indices from 1".to_owned()).into());
+    }
+    Ok(Options {
+        zero_based: reading.zero_based,
+        bits: reading.bits,
+        dimension: reading.dimension,
+        label: said.label.or_else(|| reading.label.clone()),
+        weight: said.weight.or_else(|| reading.weight.clone()),
+        schema: (reading.format != "libsvm").then(|| reading.schema.clone()),
+        ..said
+    })
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
+    let path: &String = matches.get_one("model").expect("clap requires it");
+    let model = Model::load(Path::new(path))?;
+    let engine = &model.engine;
+    let loss = engine.loss();
+    let averaged = if matches.get_flag("averaged") {
+        Some(engine.averaged().ok_or_else(|| {
+            UsageError::new("--averaged: the model keeps no average; learn it with --average")
+        })?)
+    } else {
+        None
+    };
+    let proba = matches.get_flag("proba");
+    if proba && loss.entry().name != "logistic" {
+        return Err(UsageError(format!(
+            "--proba needs a model of the logistic loss; this one has the {} loss (use --scores)",
+            loss.entry().name
+        ))
+        .into());
+    }
+    let scores = matches.get_flag("scores");
+    let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
+    let mut options = as_learned(&model, arguments::options(matches))?;
+    options.unlabelled = true;
+    let skip = options.skip;
+    let format = arguments::format_name(matches);
+    let inputs = bytes::expand(&patterns)?;
+    let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
+    let target = matches.get_one::<String>("out").map(String::as_str);
+    let mut out = output::lines(target)?;
+    let mut screen = Screen::new(matches.get_flag("quiet"));
+    let mut labels = model.labels.clone();
+    let (mut total, mut weight, mut errors) = (Sum::default(), Sum::default(), 0_u64);
+    let (mut examples, mut labelled) = (0_u64, 0_u64);
+    let mut skipped = 0;
+    let binary = loss.entry().task == Task::Binary;
+    let write_error =
+        |source| anyhow::Error::from(Error::Io { path: Path::new(target.unwrap_or("-")).to_owned(), source });
+    screen.start_bar(reader.bytes_total());
+    let mut problem: Option<Error> = None;
+    while problem.is_none() {
+        let mut block = match reader.next() {
+            Ok(Some(block)) => block,
+            Ok(None) => break,
+            Err(error) => {
+                problem = Some(error);
+                break;
+            }
+        };
+        let applied = labels.apply(&mut block, &|y| loss.accepts(y), skip);
+        skipped += applied.skipped;
+        for row in block.rows().iter() {
+            let z = averaged.as_ref().map_or_else(|| engine.predict(row.x), |w| w.dot(row.x));
+            examples += 1;
+            let written = if proba {
+                writeln!(out, "{:?}", 1.0 / (1.0 + (-z).exp()))
+            } else if scores || !binary {
+                writeln!(out, "{z:?}")
+            } else {
+                writeln!(out, "{}", labels.name_of(if z >= 0.0 { 1.0 } else { -1.0 }))
+            };
+            written.map_err(write_error)?;
+            if !row.y.is_nan() {
+                labelled += 1;
+                total.add(row.weight * loss.value(z, row.y));
+                weight.add(row.weight);
+                errors += u64::from(binary && (z >= 0.0) != (row.y > 0.0));
+            }
+        }
+        screen.advance(reader.bytes_read(), || format!("{examples} examples"));
+        problem = applied.problem.map(Error::from);
+        reader.recycle(block);
+    }
+    out.flush().map_err(write_error)?;
+    screen.end_bar();
+    skipped += reader.skipped();
+    for reason in reader.reasons() {
+        screen.say(&format!("skipped: {reason}"));
+    }
+    if let Some(problem) = problem {
+        return Err(problem.into());
+    }
+    let average = (weight.value() > 0.0).then(|| total.value() / weight.value());
+    let error_rate = (binary && labelled > 0).then(|| errors as f64 / labelled as f64);
+    if let Some(average) = average {
+        let wrong = error_rate.map_or(String::new(), |e| format!(", error rate {e:.6}"));
+        screen.say(&format!("{labelled} labelled examples: average {} loss {average:.6}{wrong}", loss.entry().name));
+    }
+    if let Some(target) = matches.get_one::<String>("json") {
+        let object = json!({
+            "examples": examples,
+            "labelled": labelled,
+            "average_loss": average,
+            "error_rate": error_rate,
+            "loss": loss.entry().name,
+            "averaged": averaged.is_some(),
+            "skipped": skipped,
+        });
+        if let Value::Object(map) = object {
+            output::json(target, map)?;
+        }
+    }
+    Ok(crate::OK)
+}

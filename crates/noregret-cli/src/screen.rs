@@ -1,0 +1,56 @@
+//! Standard error: the progress table, a bar below it on a terminal, and messages.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+/// Where progress and messages go. With `--quiet` nothing but errors is said.
+pub(crate) struct Screen {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Screen {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, bar: None }
+    }
+
+    /// Shows a bar over `total` bytes, on a terminal.
+    pub(crate) fn start_bar(&mut self, total: Option<u64>) {
+        let Some(total) = total else { return };
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
+        let template = "{bar:30.cyan/blue} {percent:>3}%  {bytes_per_sec}  {msg}  {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        self.bar = Some(bar);
+    }
+
+    /// Moves the bar.
+    pub(crate) fn advance(&self, bytes: u64, message: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(bytes);
+            bar.set_message(message());
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end_bar(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Says a line, above the bar where there is one.
+    pub(crate) fn say(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+}
