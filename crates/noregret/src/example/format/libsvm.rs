@@ -9,6 +9,7 @@ mod token;
 use super::{
     Decoder, Entry, Found, KEPT_REASONS, LARGEST_DIMENSION, OpenError, Opened, Options, Problem, Scratch,
 };
+use crate::error::UsageError;
 use crate::example::names::Schema;
 use crate::example::number::{parse_f32, parse_f64, why_not_finite};
 use crate::example::quote::quote;
@@ -26,8 +27,13 @@ pub const ENTRY: Entry = Entry {
     open,
 };
 
-#[allow(clippy::unnecessary_wraps, reason = "the registry's signature")]
 fn open(options: &Options, _beginning: &[u8]) -> Result<Opened, OpenError> {
+    if options.schema.as_ref().is_some_and(|schema| *schema != Schema::default()) {
+        return Err(OpenError::Usage(UsageError::new(
+            "the model was learned from named features, and LIBSVM has numbers only: give it the format that \
+             it was learned from",
+        )));
+    }
     let base = u64::from(!options.zero_based);
     let places = match (options.dimension, options.bits) {
         (Some(dimension), _) => u64::from(dimension),
@@ -85,6 +91,9 @@ fn sniff(beginning: &[u8]) -> bool {
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
+
+/// How many features are moved into a block at once.
+const RUN: usize = 32;
 
 /// What is wrong, and at which byte of the chunk.
 struct Fault {
@@ -257,18 +266,31 @@ impl Libsvm {
     fn features(&self, chunk: &[u8], mut at: usize, block: &mut Block<f32>) -> Result<usize, Fault> {
         let first = at;
         let mut lowest = self.base;
+        // Rows gather here and move on in runs: cheaper than to ask two vectors for room per feature.
+        let mut indices = [0; RUN];
+        let mut values = [0.0; RUN];
         loop {
+            let mut count = 0;
             while let Some(feature) = chunk[at..].first_chunk().and_then(token::read) {
                 let index = u64::from(feature.index);
                 if index < lowest || index >= self.end {
                     break;
                 }
                 lowest = index + 1;
-                if feature.value != 0.0 {
-                    block.indices.push((index - self.base) as u32 & self.mask);
-                    block.values.push(feature.value);
-                }
                 at += feature.length;
+                if feature.value != 0.0 {
+                    indices[count] = (index - self.base) as u32 & self.mask;
+                    values[count] = feature.value;
+                    count += 1;
+                    if count == RUN {
+                        break;
+                    }
+                }
+            }
+            block.indices.extend_from_slice(&indices[..count]);
+            block.values.extend_from_slice(&values[..count]);
+            if count == RUN {
+                continue;
             }
             if chunk.get(at) == Some(&b'\n') {
                 return Ok(at + 1);

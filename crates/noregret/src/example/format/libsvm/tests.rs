@@ -148,6 +148,34 @@ fn an_error_stops_after_the_rows_before_it_and_all_lines_are_counted() {
 }
 
 #[test]
+fn a_model_of_named_features_is_refused() {
+    let schema = Some(Schema { columns: vec!["age".into()], ..Schema::default() });
+    let options = Options { schema, ..Options::default() };
+    assert!(matches!(open(&options, b""), Err(OpenError::Usage(_))));
+    let options = Options { schema: Some(Schema::default()), ..Options::default() };
+    assert!(open(&options, b"").is_ok());
+}
+
+/// Every value the fused reader takes in its short way: one digit, a point, up to 6 digits.
+#[test]
+fn every_short_value_is_the_nearest_number() {
+    let mut text = [b' '; token::WINDOW];
+    for places in 1..=6usize {
+        let step = if places == 6 { 7 } else { 1 };
+        for m in (0..10usize.pow(places as u32 + 1)).step_by(step) {
+            let scale = 10usize.pow(places as u32);
+            let value = format!("{}.{:0places$}", m / scale, m % scale);
+            text[1..3].copy_from_slice(b"1:");
+            text[3..].fill(b' ');
+            text[3..3 + value.len()].copy_from_slice(value.as_bytes());
+            let feature = token::read(&text).unwrap();
+            assert_eq!(feature.value.to_bits(), value.parse::<f32>().unwrap().to_bits(), "{value}");
+            assert_eq!(feature.length, 3 + value.len());
+        }
+    }
+}
+
+#[test]
 fn the_format_is_recognised() {
     for text in ["1 1:1\n-1 3:0.5\n", "# c\n+1 qid:3 1:1 # x", "a 1:2 4:5\nb", "1:3 4:5\n", "1\n1 2:3\n"] {
         assert!(sniff(text.as_bytes()), "{text}");

@@ -22,33 +22,33 @@ pub(super) struct Feature {
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The high bit of every byte that is not a digit. `word` has been xored with [`ZEROS`].
+/// The high bit of every byte that is not a digit. `word` has been xored with [`ZEROS`]. A carry
+/// out of a byte beyond ASCII may mark the digit after it too, which only sends a rare token to the
+/// exact reader.
 #[inline(always)]
 fn others(word: u64) -> u64 {
-    (((word & !HIGH) + 0x7676_7676_7676_7676) | word) & HIGH
+    (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGH
 }
 
-/// The number written by 8 digits (0 to 9 each), the first in the lowest byte.
+/// The number written by 4 digits (0 to 9 each), the first in the lowest byte.
 #[inline(always)]
-fn eight(word: u64) -> u64 {
-    const PAIRS: u64 = 0x0000_00ff_0000_00ff;
-    let word = word * 10 + (word >> 8);
-    (word & PAIRS)
-        .wrapping_mul(0x000f_4240_0000_0064)
-        .wrapping_add(((word >> 16) & PAIRS).wrapping_mul(0x0000_2710_0000_0001))
-        >> 32
+fn four(word: u32) -> u32 {
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    (pairs & 0xff) * 100 + ((pairs >> 16) & 0xff)
 }
 
-/// The number written by `N` digits that begin at byte `FROM` of `word`.
+/// The number written by `N` digits, at most 6, that begin at byte `FROM` of `word`.
 #[inline(always)]
-fn digits<const FROM: u32, const N: u32>(word: u64) -> u64 {
-    let digit = |k: u32| (word >> (8 * (FROM + k))) & 0xff;
+fn digits<const FROM: u32, const N: u32>(word: u64) -> u32 {
+    let digit = |k: u32| (word >> (8 * (FROM + k))) as u32 & 0xff;
+    let first = (word >> (8 * FROM)) as u32;
     match N {
         1 => digit(0),
         2 => digit(0) * 10 + digit(1),
         3 => digit(0) * 100 + digit(1) * 10 + digit(2),
-        // Shifting up drops what follows the digits and leaves zeros before them.
-        _ => eight((word >> (8 * FROM)) << (8 * (8 - N))),
+        4 => four(first),
+        5 => four(first) * 10 + digit(4),
+        _ => four(first) * 100 + digit(4) * 10 + digit(5),
     }
 }
 
@@ -57,6 +57,12 @@ fn digits<const FROM: u32, const N: u32>(word: u64) -> u64 {
 fn run<const FROM: u32, const N: u32>(others: u64) -> bool {
     let window = (u64::MAX >> (8 * (8 - (N + 1)))) << (8 * FROM);
     others & window == 0x80 << (8 * (FROM + N))
+}
+
+/// Whether the bytes are a digit, something else (the point), `N` digits, something else.
+#[inline(always)]
+fn fraction<const N: u32>(others: u64) -> bool {
+    others & (u64::MAX >> (8 * (5 - N))) == 0x8000 | 0x80 << (8 * (2 + N))
 }
 
 #[inline(always)]
@@ -95,53 +101,54 @@ pub(super) fn read(bytes: &[u8; WINDOW]) -> Option<Feature> {
     if raw as u8 != b' ' || (raw >> (8 * colon)) as u8 != b':' {
         return None;
     }
-    let at = colon + 1;
-    let (value, length) = if bytes[at] == b'-' {
-        let (value, length) = unsigned(bytes, at + 1)?;
-        (-value, length)
-    } else {
-        unsigned(bytes, at)?
-    };
-    Some(Feature { index: index as u32, value, length })
+    // Signs come in no order that could be guessed, so this is no branch.
+    let negative = bytes[colon + 1] == b'-';
+    let (value, end) = unsigned(bytes, colon + 1 + usize::from(negative))?;
+    let value = f32::from_bits(value.to_bits() | u32::from(negative) << 31);
+    Some(Feature { index, value, length: end })
 }
 
 /// The value that begins at `at`, and where it ends.
 #[inline(always)]
 fn unsigned(bytes: &[u8; WINDOW], at: usize) -> Option<(f32, usize)> {
-    const TENS: [f32; 7] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
     let raw = word(bytes, at);
     let value = raw ^ ZEROS;
     let mask = others(value);
-    let whole = value & 0xff;
-    if mask & 0x8080 != 0x8000 {
-        return None;
-    }
+    let whole = value as u32 & 0xff;
     if (raw >> 8) as u8 != b'.' {
         let end = (raw >> 8) as u8;
-        return (end == b' ' || end == b'\n').then_some((whole as f32, at + 1));
+        let fits = mask & 0x80 == 0 && (end == b' ' || end == b'\n');
+        return fits.then_some((whole as f32, at + 1));
     }
-    let (m, f) = if run::<2, 4>(mask) {
-        (digits::<2, 4>(value) + whole * 10_000, 4)
-    } else if run::<2, 3>(mask) {
-        (digits::<2, 3>(value) + whole * 1000, 3)
-    } else if run::<2, 5>(mask) {
-        (digits::<2, 5>(value) + whole * 100_000, 5)
-    } else if run::<2, 2>(mask) {
-        (digits::<2, 2>(value) + whole * 100, 2)
-    } else if run::<2, 1>(mask) {
-        (digits::<2, 1>(value) + whole * 10, 1)
+    let (m, tenth, places) = if fraction::<5>(mask) {
+        (digits::<2, 5>(value) + whole * 100_000, 1e-5, 5)
+    } else if fraction::<4>(mask) {
+        (digits::<2, 4>(value) + whole * 10_000, 1e-4, 4)
     } else if mask == 0x8000 {
-        let digits = digits::<2, 6>(value);
         if bytes[at + 8].is_ascii_digit() {
-            return long(bytes, at, whole);
+            return long(bytes, at, u64::from(whole));
         }
-        (digits + whole * 1_000_000, 6)
+        (digits::<2, 6>(value) + whole * 1_000_000, 1e-6, 6)
+    } else if fraction::<3>(mask) {
+        (digits::<2, 3>(value) + whole * 1000, 1e-3, 3)
+    } else if fraction::<2>(mask) {
+        (digits::<2, 2>(value) + whole * 100, 1e-2, 2)
+    } else if fraction::<1>(mask) {
+        (digits::<2, 1>(value) + whole * 10, 1e-1, 1)
     } else {
         return None;
     };
-    let end = bytes[at + 2 + f];
-    // At most 7 digits and a power of ten that f32 holds: one division, rounded once.
-    (end == b' ' || end == b'\n').then_some((m as f32 / TENS[f], at + 2 + f))
+    let end = bytes[at + 2 + places];
+    // Exact, though 10^-places is not: with at most 7 digits m / 10^places is no midpoint of two
+    // f32 (a midpoint has 25 significant bits, m has fewer), and it keeps further away from one
+    // than 2^-25 / 5^6 of its size, while the product in f64 is off by less than 2^-52.
+    (end == b' ' || end == b'\n').then_some(((f64::from(m) * tenth) as f32, at + 2 + places))
+}
+
+/// The number written by 8 digits (0 to 9 each), the first in the lowest byte.
+#[inline(always)]
+fn eight(word: u64) -> u64 {
+    u64::from(four(word as u32)) * 10_000 + u64::from(four((word >> 32) as u32))
 }
 
 /// A value with 7 to 16 digits after the point.
@@ -149,6 +156,11 @@ fn unsigned(bytes: &[u8; WINDOW], at: usize) -> Option<(f32, usize)> {
 fn long(bytes: &[u8; WINDOW], at: usize, whole: u64) -> Option<(f32, usize)> {
     let mut m = whole;
     let mut f = 0;
+    let first = word(bytes, at + 2) ^ ZEROS;
+    if others(first) == 0 {
+        m = m * 100_000_000 + eight(first);
+        f = 8;
+    }
     while f < 17 {
         let digit = bytes[at + 2 + f].wrapping_sub(b'0');
         if digit > 9 {
