@@ -9,11 +9,9 @@ use noregret::{learner, loss};
 
 /// The inputs of a command.
 pub(crate) fn data() -> Arg {
-    Arg::new("data")
-        .value_name("DATA")
-        .required(true)
-        .num_args(1..)
-        .help("Files, patterns such as 'part-*.svm.gz', or - for standard input; gzip and zstd are recognised")
+    Arg::new("data").value_name("DATA").required(true).num_args(1..).help(
+        "Files, patterns such as 'part-*.svm.gz', or - for standard input; gzip and zstd are recognised",
+    )
 }
 
 /// How to read them, and flags that every command has.

@@ -47,7 +47,7 @@ impl Parameter {
                 _ => Err(bad("a number between 0 and 1")),
             },
             Kind::Count => match text.parse::<u64>() {
-                Ok(v) if v >= 1 && v <= 1 << 53 => Ok(Value::Number(v as f64)),
+                Ok(v) if (1..=1 << 53).contains(&v) => Ok(Value::Number(v as f64)),
                 _ => Err(bad("a whole number, at least 1")),
             },
             Kind::Choice(words) => match words.iter().find(|w| **w == text) {

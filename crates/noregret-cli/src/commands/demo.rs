@@ -66,8 +66,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         screen.say(&line(&row));
         history.push(row);
     }
-    let labels =
-        LabelMap::Binary { negative: Some(Name::Number(-1.0)), positive: Some(Name::Number(1.0)) };
+    let labels = LabelMap::Binary { negative: Some(Name::Number(-1.0)), positive: Some(Name::Number(1.0)) };
     let run = Run {
         examples: engine.examples(),
         nonzeros: rows.nonzeros() as u64,
@@ -85,7 +84,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     let certificate = engine.certificate().context("the stream is empty")?;
     screen.say("\nProof: with the stream in memory, a solver brackets the best fixed model in hindsight.");
-    let bracket = best_in_ball(rows, engine.loss(), radius, true, 1e-6, 2000).context("the stream is empty")?;
+    let bracket =
+        best_in_ball(rows, engine.loss(), radius, true, 1e-6, 2000).context("the stream is empty")?;
     let average = engine.average_loss().context("the stream is empty")?;
     let holds = certificate.best_at_least <= bracket.at_most;
     let gap = (average - bracket.at_least).max(f64::MIN_POSITIVE);

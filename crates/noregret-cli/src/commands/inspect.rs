@@ -51,9 +51,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let model = Model::load(Path::new(path))?;
     let top = *matches.get_one::<u32>("top").expect("clap has a default") as usize;
     let weights = if matches.get_flag("averaged") {
-        model.engine.averaged().ok_or_else(|| {
-            UsageError::new("the model keeps no average: it was learned without --average")
-        })?
+        model
+            .engine
+            .averaged()
+            .ok_or_else(|| UsageError::new("the model keeps no average: it was learned without --average"))?
     } else {
         model.engine.weights()
     };

@@ -31,12 +31,15 @@ pub(crate) fn command() -> Command {
             arguments::option("passes", "N")
                 .value_parser(value_parser!(u32).range(1..))
                 .default_value("1")
-                .help("Passes over the data; everything but the model and the lower bound speaks of the first"),
+                .help(
+                    "Passes over the data; everything but the model and the lower bound speaks of the first",
+                ),
         )
         .arg(arguments::option("model", "FILE").help("Save the model here"))
-        .arg(arguments::option("resume", "MODEL").help(
-            "Go on from this model; learner, loss and parameters come from it",
-        ))
+        .arg(
+            arguments::option("resume", "MODEL")
+                .help("Go on from this model; learner, loss and parameters come from it"),
+        )
         .arg(arguments::option("positive", "NAME").help("The label that means +1"));
     arguments::registry(arguments::common(arguments::reading(command)))
 }
@@ -76,7 +79,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let passes = *matches.get_one::<u32>("passes").expect("clap has a default");
     let settings = Settings::new(matches, resumed.as_ref())?;
     if resumed.is_some() && passes > 1 {
-        return Err(UsageError::new("--passes does not go with --resume: a resumed stream is read once").into());
+        return Err(
+            UsageError::new("--passes does not go with --resume: a resumed stream is read once").into()
+        );
     }
     let mut options = arguments::options(matches);
     let mut names = NameTable::new();
@@ -333,7 +338,8 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         line("regret", format!("at most {} (proved)", decimal(c.regret_at_most, f64::ceil)));
     }
     if let Some(bound) = engine.bound() {
-        let notes = if bound.notes.is_empty() { String::new() } else { format!("; {}", bound.notes.join("; ")) };
+        let notes =
+            if bound.notes.is_empty() { String::new() } else { format!("; {}", bound.notes.join("; ")) };
         line(
             "theorem",
             match bound.regret_at_most {
@@ -356,19 +362,17 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         },
     );
     if let Some(constant) = tally.labels().best_constant(engine.loss()) {
-        let previous = tally
-            .previous_label_error_rate()
-            .map_or(String::new(), |e| format!("; repeating the last label errs at {}", decimal(e, f64::round)));
+        let previous = tally.previous_label_error_rate().map_or(String::new(), |e| {
+            format!("; repeating the last label errs at {}", decimal(e, f64::round))
+        });
         line("baselines", format!("a constant loses {}{previous}", decimal(constant, f64::round)));
     }
     if let Some((auc, error)) = tally.auc() {
         line("AUC", format!("{auc:.4} (within {:.4})", (error * 1e4).ceil() / 1e4));
     }
     if let Some(bins) = tally.calibration() {
-        let bins: Vec<String> = bins
-            .iter()
-            .filter_map(|b| Some(format!("{:.2}:{:.2}", b.prediction?, b.positive?)))
-            .collect();
+        let bins: Vec<String> =
+            bins.iter().filter_map(|b| Some(format!("{:.2}:{:.2}", b.prediction?, b.positive?))).collect();
         line("calibration", format!("predicted:observed {}", bins.join(" ")));
     }
     line("model norm", decimal(engine.weights().norm(), f64::round));

@@ -146,7 +146,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let error_rate = (binary && labelled > 0).then(|| errors as f64 / labelled as f64);
     if let Some(average) = average {
         let wrong = error_rate.map_or(String::new(), |e| format!(", error rate {e:.6}"));
-        screen.say(&format!("{labelled} labelled examples: average {} loss {average:.6}{wrong}", loss.entry().name));
+        screen.say(&format!(
+            "{labelled} labelled examples: average {} loss {average:.6}{wrong}",
+            loss.entry().name
+        ));
     }
     if let Some(target) = matches.get_one::<String>("json") {
         let object = json!({

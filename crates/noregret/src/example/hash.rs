@@ -18,11 +18,7 @@ pub const VW_CONSTANT: u32 = 11_650_396;
 /// assert_eq!(noregret::example::hash::mask(18), 0x3ffff);
 /// ```
 pub const fn mask(bits: u32) -> u32 {
-    if bits >= 32 {
-        u32::MAX
-    } else {
-        (1 << bits) - 1
-    }
+    if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
 }
 
 /// MurmurHash3_x86_32 of `key`.
@@ -40,10 +36,7 @@ pub fn murmur3(key: &[u8], seed: u32) -> u32 {
     }
     let tail = words.remainder();
     if !tail.is_empty() {
-        let k = tail
-            .iter()
-            .rev()
-            .fold(0, |k, &byte| k << 8 | u32::from(byte));
+        let k = tail.iter().rev().fold(0, |k, &byte| k << 8 | u32::from(byte));
         h ^= scramble(k);
     }
     h ^= key.len() as u32;
@@ -56,9 +49,7 @@ pub fn murmur3(key: &[u8], seed: u32) -> u32 {
 
 #[inline]
 fn scramble(k: u32) -> u32 {
-    k.wrapping_mul(0xcc9e_2d51)
-        .rotate_left(15)
-        .wrapping_mul(0x1b87_3593)
+    k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
 /// VW's hash of a name: what is no more than space is trimmed at both ends; a name of digits only
@@ -118,16 +109,8 @@ mod tests {
             (b"test", 0x9747_b28c, 0x704b_81dc),
             (b"Hello, world!", 0, 0xc036_3e43),
             (b"Hello, world!", 0x9747_b28c, 0x2488_4cba),
-            (
-                b"The quick brown fox jumps over the lazy dog",
-                0,
-                0x2e4f_f723,
-            ),
-            (
-                b"The quick brown fox jumps over the lazy dog",
-                0x9747_b28c,
-                0x2fa8_26cd,
-            ),
+            (b"The quick brown fox jumps over the lazy dog", 0, 0x2e4f_f723),
+            (b"The quick brown fox jumps over the lazy dog", 0x9747_b28c, 0x2fa8_26cd),
         ] {
             assert_eq!(murmur3(key, seed), hash, "{key:?} with seed {seed:x}");
         }

@@ -30,11 +30,7 @@ impl Schema {
     /// assert!(schema.index_of(b"city=Milan").is_some_and(|i| i >= 2));
     /// ```
     pub fn index_of(&self, name: &[u8]) -> Option<u32> {
-        match self
-            .columns
-            .iter()
-            .position(|column| column.as_bytes() == name)
-        {
+        match self.columns.iter().position(|column| column.as_bytes() == name) {
             Some(place) => Some(place as u32),
             None => self.hashed(name),
         }
@@ -81,20 +77,13 @@ impl NameTable {
     /// An empty table that keeps at most so many names, of so many bytes together.
     pub fn with_limits(most_names: usize, most_bytes: usize) -> Self {
         let names = BTreeMap::new();
-        Self {
-            names,
-            bytes: 0,
-            most_names,
-            most_bytes,
-            dropped: 0,
-            collisions: 0,
-        }
+        Self { names, bytes: 0, most_names, most_bytes, dropped: 0, collisions: 0 }
     }
 
     /// Remembers `name` for `index`, unless the index has one or there is no room.
     pub fn insert(&mut self, index: u32, name: Box<str>) {
-        let room = self.names.len() < self.most_names
-            && name.len() <= self.most_bytes.saturating_sub(self.bytes);
+        let room =
+            self.names.len() < self.most_names && name.len() <= self.most_bytes.saturating_sub(self.bytes);
         match self.names.entry(index) {
             Entry::Occupied(kept) => self.collisions += u64::from(*kept.get() != name),
             Entry::Vacant(place) if room => {
@@ -163,10 +152,7 @@ mod tests {
 
     #[test]
     fn a_column_has_the_place_of_its_order_and_other_names_come_after() {
-        let schema = Schema {
-            columns: vec!["age".into(), "city".into()],
-            bits: Some(4),
-        };
+        let schema = Schema { columns: vec!["age".into(), "city".into()], bits: Some(4) };
         assert_eq!(schema.index_of(b"age"), Some(0));
         assert_eq!(schema.index_of(b"city"), Some(1));
         let hash = hash::murmur3(b"city=Rome", 0) % 16;
@@ -175,10 +161,7 @@ mod tests {
 
     #[test]
     fn without_bits_an_unknown_name_has_no_place() {
-        let schema = Schema {
-            columns: vec!["age".into()],
-            bits: None,
-        };
+        let schema = Schema { columns: vec!["age".into()], bits: None };
         assert_eq!(schema.index_of(b"age"), Some(0));
         assert_eq!(schema.index_of(b"height"), None);
     }
@@ -190,10 +173,7 @@ mod tests {
         table.insert(7, "first".into());
         assert_eq!(table.collisions(), 0);
         table.insert(7, "second".into());
-        assert_eq!(
-            (table.get(7), table.collisions(), table.len()),
-            (Some("first"), 1, 1)
-        );
+        assert_eq!((table.get(7), table.collisions(), table.len()), (Some("first"), 1, 1));
         assert_eq!(table.get(8), None);
     }
 
@@ -215,10 +195,7 @@ mod tests {
         let mut table = NameTable::with_limits(100, 4);
         table.insert(1, "abc".into());
         table.insert(2, "de".into());
-        assert_eq!(
-            (table.len(), table.dropped(), table.is_full()),
-            (1, 1, false)
-        );
+        assert_eq!((table.len(), table.dropped(), table.is_full()), (1, 1, false));
         table.insert(3, "f".into());
         assert_eq!((table.len(), table.is_full()), (2, true));
     }

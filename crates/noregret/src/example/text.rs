@@ -11,13 +11,13 @@ use super::Label;
 use super::format::{OpenError, Options};
 use super::hash;
 use super::names::Schema;
+use super::number::parse_f32;
 use crate::error::UsageError;
 
 /// The finite number that `text` spells, rounded to the nearest f32; `None` for anything else.
 #[inline]
 pub(super) fn number(text: &[u8]) -> Option<f32> {
-    let value: f32 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    value.is_finite().then_some(value)
+    parse_f32(text).filter(|value| value.is_finite())
 }
 
 /// The number that `text` spells, `nan` and `inf` included.
@@ -29,10 +29,7 @@ pub(super) fn wide(text: &[u8]) -> Option<f64> {
 /// further look.
 #[inline]
 pub(super) fn may_be_number(text: &[u8]) -> bool {
-    matches!(
-        text.first(),
-        Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N')
-    )
+    matches!(text.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N'))
 }
 
 /// Why `text`, which is no finite f32, cannot be a value: for messages.
@@ -89,9 +86,7 @@ pub(super) fn weight(text: &[u8]) -> Result<f64, String> {
         Some(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => {
             let text = excerpt(text);
-            Err(format!(
-                "the importance weight `{text}` is not a finite number of at least 0"
-            ))
+            Err(format!("the importance weight `{text}` is not a finite number of at least 0"))
         }
     }
 }
@@ -113,10 +108,7 @@ pub(super) fn bits(options: &Options) -> Result<Option<u32>, OpenError> {
         (Some(known), _) => known,
         (None, asked) => Some(asked.unwrap_or(hash::DEFAULT_BITS)),
     };
-    let columns = options
-        .schema
-        .as_ref()
-        .map_or(0, |schema| schema.columns.len());
+    let columns = options.schema.as_ref().map_or(0, |schema| schema.columns.len());
     fits(columns, bits).map_err(usage)?;
     Ok(bits)
 }
@@ -125,15 +117,10 @@ pub(super) fn bits(options: &Options) -> Result<Option<u32>, OpenError> {
 pub(super) fn fits(columns: usize, bits: Option<u32>) -> Result<(), String> {
     let Some(bits) = bits else { return Ok(()) };
     if !(1..=hash::LARGEST_BITS).contains(&bits) {
-        return Err(format!(
-            "`--bits {bits}`: expected 1 to {}",
-            hash::LARGEST_BITS
-        ));
+        return Err(format!("`--bits {bits}`: expected 1 to {}", hash::LARGEST_BITS));
     }
     if columns as u64 + (1_u64 << bits) > u64::from(u32::MAX) {
-        return Err(format!(
-            "{columns} columns and 2^{bits} hashed names are too many: lower `--bits`"
-        ));
+        return Err(format!("{columns} columns and 2^{bits} hashed names are too many: lower `--bits`"));
     }
     Ok(())
 }
@@ -175,25 +162,14 @@ pub(super) fn find_label(
     if let Some(asked) = &options.label {
         return find_named(asked, "--label", options, names, what);
     }
-    let known: &[String] = options
-        .schema
-        .as_ref()
-        .map_or(&[], |schema: &Schema| &schema.columns);
-    let usual = |name: &String| {
-        LABEL_NAMES
-            .iter()
-            .any(|usual| name.eq_ignore_ascii_case(usual))
-    };
+    let known: &[String] = options.schema.as_ref().map_or(&[], |schema: &Schema| &schema.columns);
+    let usual = |name: &String| LABEL_NAMES.iter().any(|usual| name.eq_ignore_ascii_case(usual));
     let mut guesses = (0..names.len()).filter(|&k| usual(&names[k]) && !known.contains(&names[k]));
     match (guesses.next(), guesses.next()) {
         (Some(guess), None) => Ok(Some(guess)),
         _ if options.unlabelled => Ok(None),
         (first, _) => {
-            let found = if first.is_some() {
-                "more than one"
-            } else {
-                "no"
-            };
+            let found = if first.is_some() { "more than one" } else { "no" };
             Err(OpenError::Usage(UsageError(format!(
                 "{found} {what} is called label, target, y or class: say which holds the label with `--label`; there are {}",
                 list(names)
@@ -221,11 +197,8 @@ pub(super) fn find_named(
 
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 30;
-    let shown: Vec<_> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("`{}`", excerpt(name.as_bytes())))
-        .collect();
+    let shown: Vec<_> =
+        names.iter().take(SHOWN).map(|name| format!("`{}`", excerpt(name.as_bytes()))).collect();
     match names.len() {
         0 => "none".into(),
         n if n > SHOWN => format!("{} and {} more", shown.join(", "), n - SHOWN),
@@ -235,11 +208,7 @@ fn list(names: &[String]) -> String {
 
 /// How many bytes a mark of UTF-8 takes at the beginning of an input: it is no part of the first record.
 pub(super) fn byte_order_mark(beginning: &[u8]) -> usize {
-    if beginning.starts_with(b"\xef\xbb\xbf") {
-        3
-    } else {
-        0
-    }
+    if beginning.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
 }
 
 /// The first line of an input that is not blank.
@@ -266,13 +235,8 @@ mod tests {
 
     #[test]
     fn whatever_spells_a_number_may_be_one() {
-        for text in [
-            "1", "+1", "-1", ".5", "inf", "Infinity", "NaN", "nan", "-inf", "+NAN",
-        ] {
-            assert!(
-                wide(text.as_bytes()).is_some() && may_be_number(text.as_bytes()),
-                "{text}"
-            );
+        for text in ["1", "+1", "-1", ".5", "inf", "Infinity", "NaN", "nan", "-inf", "+NAN"] {
+            assert!(wide(text.as_bytes()).is_some() && may_be_number(text.as_bytes()), "{text}");
         }
         for text in ["", "Rome", "x1", "é"] {
             assert!(!may_be_number(text.as_bytes()), "{text}");
@@ -308,9 +272,6 @@ mod tests {
         let Err(OpenError::Usage(usage)) = find_label(&Options::default(), &names, "column") else {
             panic!("found a label")
         };
-        assert!(
-            usage.0.contains("--label") && usage.0.contains("`c29` and 10 more"),
-            "{usage}"
-        );
+        assert!(usage.0.contains("--label") && usage.0.contains("`c29` and 10 more"), "{usage}");
     }
 }

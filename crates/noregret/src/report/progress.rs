@@ -71,8 +71,7 @@ impl Progress {
 }
 
 /// The heading that fits [`line`].
-pub const HEADING: &str =
-    "  examples   average      since    best in hindsight    regret   error\n              loss         last     at least            at most   rate";
+pub const HEADING: &str = "  examples   average      since    best in hindsight    regret   error\n              loss         last     at least            at most   rate";
 
 /// One row as text. What is claimed is rounded so that it stays true: the lower bound down, the
 /// regret up.

@@ -128,7 +128,11 @@ impl Settings {
                 "--{flag} {said} contradicts the model, which has {is}; leave the flag out, or start anew"
             ))
         };
-        let words = [("learner", Some(&config.learner)), ("loss", Some(&config.loss)), ("comparator", config.comparator.as_ref())];
+        let words = [
+            ("learner", Some(&config.learner)),
+            ("loss", Some(&config.loss)),
+            ("comparator", config.comparator.as_ref()),
+        ];
         for (flag, is) in words {
             if let Some(said) = matches.get_one::<String>(flag)
                 && Some(said) != is
@@ -163,11 +167,8 @@ impl Settings {
                 return Err(refuse("positive", said, &is).into());
             }
         }
-        let (parameters, loss_parameters) = arguments::given(
-            matches,
-            learner::find(&config.learner)?,
-            loss::find(&config.loss)?,
-        )?;
+        let (parameters, loss_parameters) =
+            arguments::given(matches, learner::find(&config.learner)?, loss::find(&config.loss)?)?;
         let pairs = [(&parameters, &config.parameters), (&loss_parameters, &config.loss_parameters)];
         for (said, is) in pairs {
             for (name, value) in &said.0 {

@@ -89,13 +89,7 @@ impl Field {
                 return Err(Fault::new(at, message));
             }
             let next = (end < record.len()).then_some(end + 1);
-            return Ok(Self {
-                start: at,
-                end,
-                quoted: false,
-                doubled: false,
-                next,
-            });
+            return Ok(Self { start: at, end, quoted: false, doubled: false, next });
         }
         let start = at + 1;
         let (mut from, mut doubled) = (start, false);
@@ -117,13 +111,7 @@ impl Field {
                     return Err(Fault::new(at, message));
                 }
             };
-            return Ok(Self {
-                start,
-                end,
-                quoted: true,
-                doubled,
-                next,
-            });
+            return Ok(Self { start, end, quoted: true, doubled, next });
         }
     }
 
@@ -189,20 +177,11 @@ impl Splitter {
 }
 
 impl Csv {
-    fn read(
-        &self,
-        record: &[u8],
-        row: &mut Row<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> Result<Option<Head>, Fault> {
+    fn read(&self, record: &[u8], row: &mut Row<'_>, buffer: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
         if record.is_empty() {
             return Ok(None);
         }
-        let mut head = Head {
-            label: Label::Missing,
-            label_at: 0,
-            weight: 1.0,
-        };
+        let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
         let read = if memchr(b'"', record).is_none() {
             self.plain(record, row, &mut head)
         } else {
@@ -211,9 +190,7 @@ impl Csv {
         // A field too many or too few is the cause of whatever else looks wrong.
         match read {
             Ok(count) if count == self.roles.len() => Ok(Some(head)),
-            Ok(_) => Err(self
-                .miscounted(record)
-                .unwrap_or_else(|| Fault::new(0, "too few fields"))),
+            Ok(_) => Err(self.miscounted(record).unwrap_or_else(|| Fault::new(0, "too few fields"))),
             Err(fault) => Err(self.miscounted(record).unwrap_or(fault)),
         }
     }
@@ -268,12 +245,8 @@ impl Csv {
             count += 1;
         }
         let expected = self.roles.len();
-        (count != expected).then(|| {
-            Fault::new(
-                surplus,
-                format!("the record has {count} fields, the header {expected}"),
-            )
-        })
+        (count != expected)
+            .then(|| Fault::new(surplus, format!("the record has {count} fields, the header {expected}")))
     }
 
     #[inline]
@@ -307,20 +280,15 @@ impl Csv {
             }
             Role::Label => {
                 head.label_at = at;
-                head.label =
-                    text::label(text::trim(text)).map_err(|message| Fault::new(at, message))?;
+                head.label = text::label(text::trim(text)).map_err(|message| Fault::new(at, message))?;
                 if head.label == Label::Missing && !self.unlabelled {
-                    return Err(Fault::new(
-                        at,
-                        format!("{}: its cell is empty", text::NO_LABEL),
-                    ));
+                    return Err(Fault::new(at, format!("{}: its cell is empty", text::NO_LABEL)));
                 }
                 Ok(())
             }
             Role::Weight if text.is_empty() && self.unlabelled => Ok(()),
             Role::Weight => {
-                head.weight =
-                    text::weight(text::trim(text)).map_err(|message| Fault::new(at, message))?;
+                head.weight = text::weight(text::trim(text)).map_err(|message| Fault::new(at, message))?;
                 Ok(())
             }
         }

@@ -52,25 +52,14 @@ fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
         None => guess_label(options, beginning)?,
     };
     if label.is_some() && label == options.weight {
-        let message = format!(
-            "the key `{}` cannot be label and weight at once",
-            label.unwrap_or_default()
-        );
+        let message = format!("the key `{}` cannot be label and weight at once", label.unwrap_or_default());
         return Err(OpenError::Usage(UsageError(message)));
     }
     let bits = text::bits(options)?;
-    let schema = options.schema.clone().unwrap_or(Schema {
-        columns: Vec::new(),
-        bits,
-    });
+    let schema = options.schema.clone().unwrap_or(Schema { columns: Vec::new(), bits });
     let bytes = |name: &str| Box::from(name.as_bytes());
     let decoder = Jsonl {
-        columns: schema
-            .columns
-            .iter()
-            .map(|name| bytes(name))
-            .zip(0..)
-            .collect(),
+        columns: schema.columns.iter().map(|name| bytes(name)).zip(0..).collect(),
         schema,
         label: label.as_deref().map(bytes),
         weight: options.weight.as_deref().map(bytes),
@@ -79,11 +68,7 @@ fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
         unlabelled: options.unlabelled,
     };
     let header_bytes = text::byte_order_mark(beginning);
-    Ok(Opened {
-        decoder: Box::new(decoder),
-        header_bytes,
-        header_lines: 0,
-    })
+    Ok(Opened { decoder: Box::new(decoder), header_bytes, header_lines: 0 })
 }
 
 /// The label's key from the first record. Where bad records are skipped, from the first good one.
@@ -131,9 +116,7 @@ fn top_keys(record: &[u8]) -> Result<Vec<String>, Fault> {
         }
     }
     let mut json = serde_json::Deserializer::from_slice(record);
-    let keys = json
-        .deserialize_map(Keys)
-        .and_then(|keys| json.end().map(|()| keys));
+    let keys = json.deserialize_map(Keys).and_then(|keys| json.end().map(|()| keys));
     keys.map_err(|error| fault(record, &error))
 }
 
@@ -147,25 +130,16 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
 }
 
 impl Jsonl {
-    fn read(
-        &self,
-        record: &[u8],
-        row: &mut Row<'_>,
-        buffers: &mut Buffers,
-    ) -> Result<Option<Head>, Fault> {
+    fn read(&self, record: &[u8], row: &mut Row<'_>, buffers: &mut Buffers) -> Result<Option<Head>, Fault> {
         if record.trim_ascii().is_empty() {
             return Ok(None);
         }
         let mut json = serde_json::Deserializer::from_slice(record);
         let mut walk = Walk::new(self, row, buffers);
-        walk.object(&mut json)
-            .and_then(|()| json.end())
-            .map_err(|error| fault(record, &error))?;
+        walk.object(&mut json).and_then(|()| json.end()).map_err(|error| fault(record, &error))?;
         let (label, weight) = walk.said();
         let lacks = |what: &str, key: Option<&[u8]>| {
-            let key = key.map_or("no key was named".into(), |key| {
-                format!("`{}`", text::excerpt(key))
-            });
+            let key = key.map_or("no key was named".into(), |key| format!("`{}`", text::excerpt(key)));
             Fault::new(0, format!("the record has no {what} ({key})"))
         };
         match (label, weight) {
@@ -185,14 +159,9 @@ impl Jsonl {
 impl Decoder for Jsonl {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
         let mut buffers = Buffers::default();
-        text::records(
-            chunk,
-            self.skip,
-            block,
-            scratch,
-            text::line,
-            |record, row| self.read(record, row, &mut buffers),
-        )
+        text::records(chunk, self.skip, block, scratch, text::line, |record, row| {
+            self.read(record, row, &mut buffers)
+        })
     }
 
     fn schema(&self) -> Schema {

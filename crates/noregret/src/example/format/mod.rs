@@ -127,9 +127,11 @@ pub static ENTRIES: &[&Entry] = &[&jsonl::ENTRY, &vw::ENTRY, &libsvm::ENTRY, &cs
 
 /// The format named `name`.
 pub fn find(name: &str) -> Result<&'static Entry, UsageError> {
-    ENTRIES.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
-        UsageError(format!("--format: found `{name}`, expected one of {}", list()))
-    })
+    ENTRIES
+        .iter()
+        .copied()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| UsageError(format!("--format: found `{name}`, expected one of {}", list())))
 }
 
 /// The names of all formats, for messages.

@@ -34,33 +34,18 @@ struct Vw {
 
 fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
     let usage = |message: &str| OpenError::Usage(UsageError::new(message));
-    if options
-        .schema
-        .as_ref()
-        .is_some_and(|schema| !schema.columns.is_empty())
-    {
+    if options.schema.as_ref().is_some_and(|schema| !schema.columns.is_empty()) {
         return Err(usage(
             "the model was learned from named columns, which VW text has no place for: give it CSV or JSON lines",
         ));
     }
     let Some(bits) = text::bits(options)? else {
-        return Err(usage(
-            "the model was learned from numbered features: give it LIBSVM",
-        ));
+        return Err(usage("the model was learned from numbered features: give it LIBSVM"));
     };
     let limit = Limit::new(options);
-    let decoder = Vw {
-        bits,
-        limit,
-        skip: options.skip,
-        unlabelled: options.unlabelled,
-    };
+    let decoder = Vw { bits, limit, skip: options.skip, unlabelled: options.unlabelled };
     let header_bytes = text::byte_order_mark(beginning);
-    Ok(Opened {
-        decoder: Box::new(decoder),
-        header_bytes,
-        header_lines: 0,
-    })
+    Ok(Opened { decoder: Box::new(decoder), header_bytes, header_lines: 0 })
 }
 
 /// A bar with no more before it than a label, numbers and a tag.
@@ -71,10 +56,7 @@ fn sniff(beginning: &[u8]) -> bool {
     };
     let mut words: Vec<&[u8]> = words(&line[..bar]).map(|(_, word)| word).collect();
     let touches = bar > 0 && !is_space(line[bar - 1]);
-    if words
-        .last()
-        .is_some_and(|word| touches || word.starts_with(b"'"))
-    {
+    if words.last().is_some_and(|word| touches || word.starts_with(b"'")) {
         words.pop();
     }
     let plain = |word: &[u8]| !word.iter().any(|byte| b",;:\"{}[]<>".contains(byte));
@@ -94,10 +76,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     std::iter::from_fn(move || {
         at += text[at..].iter().position(|&byte| !is_space(byte))?;
         let from = at;
-        at += text[at..]
-            .iter()
-            .position(|&byte| is_space(byte))
-            .unwrap_or(text.len() - at);
+        at += text[at..].iter().position(|&byte| is_space(byte)).unwrap_or(text.len() - at);
         Some((from, &text[from..at]))
     })
 }
@@ -106,20 +85,14 @@ fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 #[inline]
 fn word_end(line: &[u8], at: usize) -> usize {
     let stop = |&byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'|');
-    line[at..]
-        .iter()
-        .position(stop)
-        .map_or(line.len(), |length| at + length)
+    line[at..].iter().position(stop).map_or(line.len(), |length| at + length)
 }
 
 /// The end of a name that begins at `at`: as a word, or a colon.
 #[inline]
 fn name_end(line: &[u8], at: usize) -> usize {
     let stop = |&byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'|' | b':');
-    line[at..]
-        .iter()
-        .position(stop)
-        .map_or(line.len(), |length| at + length)
+    line[at..].iter().position(stop).map_or(line.len(), |length| at + length)
 }
 
 /// The number after a name, where there is a colon, and the end of both.
@@ -142,10 +115,7 @@ impl Vw {
             if line.trim_ascii().is_empty() {
                 return Ok(None);
             }
-            return Err(Fault::new(
-                0,
-                "there is no `|`: expected `label | feature feature:value …`",
-            ));
+            return Err(Fault::new(0, "there is no `|`: expected `label | feature feature:value …`"));
         };
         let head = self.head(line, bar)?;
         let mut at = bar;
@@ -157,11 +127,7 @@ impl Vw {
 
     /// What is before the first bar. A word that touches the bar, or begins with a quote, is a tag.
     fn head(&self, line: &[u8], bar: usize) -> Result<Head, Fault> {
-        let mut head = Head {
-            label: Label::Missing,
-            label_at: 0,
-            weight: 1.0,
-        };
+        let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
         let mut touching = None;
         let mut place = 0;
         for (at, word) in words(&line[..bar]) {
@@ -182,12 +148,12 @@ impl Vw {
                 2 if text::wide(word) == Some(0.0) => {}
                 2 => {
                     let word = text::excerpt(word);
-                    let message =
-                        format!("an initial prediction (`{word}`) is not supported: leave it away");
+                    let message = format!("an initial prediction (`{word}`) is not supported: leave it away");
                     return Err(Fault::new(at, message));
                 }
                 _ => {
-                    let message = "too many words before the `|`: expected a label, an importance weight and a tag";
+                    let message =
+                        "too many words before the `|`: expected a label, an importance weight and a tag";
                     return Err(Fault::new(at, message));
                 }
             }
@@ -212,10 +178,7 @@ impl Vw {
         let end = name_end(line, from);
         let space = &line[from..end];
         if space.is_empty() && line.get(end) == Some(&b':') {
-            return Err(Fault::new(
-                end,
-                "a namespace needs a name before its scale: `|name:scale`",
-            ));
+            return Err(Fault::new(end, "a namespace needs a name before its scale: `|name:scale`"));
         }
         let seed = vw_namespace(space);
         let (scale, mut at) = number_after(line, end, "the namespace's scale")?;
@@ -237,11 +200,7 @@ impl Vw {
                 );
                 return Err(Fault::new(at, message));
             }
-            let hash = if name.is_empty() {
-                seed.wrapping_add(nameless)
-            } else {
-                vw_name(name, seed)
-            };
+            let hash = if name.is_empty() { seed.wrapping_add(nameless) } else { vw_name(name, seed) };
             let index = hash & mask(self.bits);
             self.limit.check(index, at)?;
             row.push(index, scaled, |text| {
@@ -270,16 +229,11 @@ fn audit_name(text: &mut Vec<u8>, space: &[u8], name: &[u8], nameless: u32) {
 
 impl Decoder for Vw {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
-        text::records(chunk, self.skip, block, scratch, text::line, |line, row| {
-            self.read(line, row)
-        })
+        text::records(chunk, self.skip, block, scratch, text::line, |line, row| self.read(line, row))
     }
 
     fn schema(&self) -> Schema {
-        Schema {
-            columns: Vec::new(),
-            bits: Some(self.bits),
-        }
+        Schema { columns: Vec::new(), bits: Some(self.bits) }
     }
 }
 

@@ -13,11 +13,7 @@ pub(in crate::example) fn rows(block: &Block<f32>) -> Vec<Seen> {
             let (from, to) = (block.offsets[k], block.offsets[k + 1]);
             let pairs = block.indices[from..to].iter().copied();
             let weight = block.weights.get(k).copied().unwrap_or(1.0);
-            (
-                block.raw_labels[k].clone(),
-                weight,
-                pairs.zip(block.values[from..to].iter().copied()).collect(),
-            )
+            (block.raw_labels[k].clone(), weight, pairs.zip(block.values[from..to].iter().copied()).collect())
         })
         .collect()
 }
@@ -28,11 +24,7 @@ pub(in crate::example) fn read(
     options: &Options,
     text: &[u8],
 ) -> Result<(Block<f32>, Found), OpenError> {
-    let Opened {
-        decoder,
-        header_bytes,
-        ..
-    } = (entry.open)(options, text)?;
+    let Opened { decoder, header_bytes, .. } = (entry.open)(options, text)?;
     let mut block = Block::new();
     let found = decoder.decode(&text[header_bytes..], &mut block, &mut Scratch::default());
     Ok((block, found))
@@ -49,20 +41,11 @@ pub(in crate::example) fn read_well(entry: &Entry, options: &Options, text: &str
 }
 
 /// The problem of a text whose records have one: its line, its column and its message.
-pub(in crate::example) fn problem(
-    entry: &Entry,
-    options: &Options,
-    text: &str,
-) -> (u64, u64, String) {
+pub(in crate::example) fn problem(entry: &Entry, options: &Options, text: &str) -> (u64, u64, String) {
     match read(entry, options, text.as_bytes()) {
-        Ok((
-            _,
-            Found {
-                problem: Some(problem),
-                ..
-            },
-        ))
-        | Err(OpenError::Problem(problem)) => (problem.line, problem.column, problem.message),
+        Ok((_, Found { problem: Some(problem), .. })) | Err(OpenError::Problem(problem)) => {
+            (problem.line, problem.column, problem.message)
+        }
         Ok((block, _)) => panic!("no problem found, but rows {:?}", rows(&block)),
         Err(OpenError::Usage(usage)) => panic!("{usage}"),
     }
@@ -80,10 +63,7 @@ pub(in crate::example) fn usage(entry: &Entry, options: &Options, text: &str) ->
 /// Reads any bytes, with and without skipping, and looks at all that a caller relies on.
 pub(in crate::example) fn holds(entry: &Entry, options: &Options, text: &[u8]) {
     let _ = (entry.sniff)(text);
-    let options = Options {
-        skip: false,
-        ..options.clone()
-    };
+    let options = Options { skip: false, ..options.clone() };
     let strict = match (entry.open)(&options, text) {
         Ok(opened) => opened,
         Err(OpenError::Usage(usage)) => return assert!(!usage.0.is_empty()),
@@ -93,27 +73,17 @@ pub(in crate::example) fn holds(entry: &Entry, options: &Options, text: &[u8]) {
     let header = &text[..strict.header_bytes];
     assert!(strict.header_lines <= lines(header));
     let mut block = Block::new();
-    let found = strict
-        .decoder
-        .decode(chunk, &mut block, &mut Scratch::default());
+    let found = strict.decoder.decode(chunk, &mut block, &mut Scratch::default());
     assert_eq!((found.skipped, found.reasons.len()), (0, 0));
     consistent(&block, &found, chunk);
 
-    let options = Options {
-        skip: true,
-        ..options
-    };
-    let Ok(lax) = (entry.open)(&options, text) else {
-        panic!("opened only without skipping")
-    };
+    let options = Options { skip: true, ..options };
+    let Ok(lax) = (entry.open)(&options, text) else { panic!("opened only without skipping") };
     let mut all = Block::new();
     let skipping = lax.decoder.decode(chunk, &mut all, &mut Scratch::default());
     assert_eq!(skipping.problem, None);
     assert_eq!(skipping.skipped > 0, found.problem.is_some());
-    assert_eq!(
-        skipping.reasons.len(),
-        KEPT_REASONS.min(skipping.skipped as usize)
-    );
+    assert_eq!(skipping.reasons.len(), KEPT_REASONS.min(skipping.skipped as usize));
     assert_eq!(skipping.reasons.first(), found.problem.as_ref());
     assert!(rows(&all).starts_with(&rows(&block)));
     consistent(&all, &skipping, chunk);
@@ -129,27 +99,13 @@ fn consistent(block: &Block<f32>, found: &Found, chunk: &[u8]) {
     assert_eq!((block.raw_labels.len(), block.labels.len()), (rows, 0));
     assert_eq!((block.lines.len(), block.columns.len()), (rows, rows));
     assert!(block.weights.is_empty() || block.weights.len() == rows);
-    assert!(
-        block
-            .weights
-            .iter()
-            .all(|weight| weight.is_finite() && *weight >= 0.0)
-    );
+    assert!(block.weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0));
     assert!(block.lines.is_sorted());
-    assert!(
-        block
-            .values
-            .iter()
-            .all(|value| value.is_finite() && *value != 0.0)
-    );
+    assert!(block.values.iter().all(|value| value.is_finite() && *value != 0.0));
     for k in 0..rows {
         let row = &block.indices[block.offsets[k]..block.offsets[k + 1]];
         assert!(row.is_sorted_by(|a, b| a < b));
-        inside(
-            chunk,
-            u64::from(block.lines[k]),
-            u64::from(block.columns[k]),
-        );
+        inside(chunk, u64::from(block.lines[k]), u64::from(block.columns[k]));
         assert!(match &block.raw_labels[k] {
             Label::Number(value) => value.is_finite(),
             Label::Name(name) => !name.is_empty(),
@@ -162,10 +118,7 @@ fn consistent(block: &Block<f32>, found: &Found, chunk: &[u8]) {
     }
     let mut reported: Vec<u32> = found.names.iter().map(|name| name.0).collect();
     reported.sort_unstable();
-    assert!(
-        reported.is_sorted_by(|a, b| a < b),
-        "a name is reported once"
-    );
+    assert!(reported.is_sorted_by(|a, b| a < b), "a name is reported once");
 }
 
 fn lines(text: &[u8]) -> u64 {
@@ -176,29 +129,20 @@ fn lines(text: &[u8]) -> u64 {
 fn inside(text: &[u8], line: u64, column: u64) {
     let line = text.split(|&byte| byte == b'\n').nth(line as usize);
     let length = line.map(<[u8]>::len);
-    assert!(
-        length.is_some_and(|n| (1..=n as u64 + 1).contains(&column)),
-        "{column} of {length:?}"
-    );
+    assert!(length.is_some_and(|n| (1..=n as u64 + 1).contains(&column)), "{column} of {length:?}");
 }
 
 /// Reading record by record gives the rows, labels, lines and columns of reading all at once. The
 /// text must be without fault, one record a line, after `header` bytes.
 pub(in crate::example) fn splits_anywhere(entry: &Entry, options: &Options, records: &[Vec<u8>]) {
     let text = records.concat();
-    let Ok(Opened {
-        decoder,
-        header_bytes,
-        ..
-    }) = (entry.open)(options, &text)
-    else {
+    let Ok(Opened { decoder, header_bytes, .. }) = (entry.open)(options, &text) else {
         panic!("cannot be opened")
     };
     let mut whole = Block::new();
     let found = decoder.decode(&text[header_bytes..], &mut whole, &mut Scratch::default());
     assert_eq!(found.problem, None);
-    let (mut scratch, mut seen, mut names, mut lines) =
-        (Scratch::default(), Vec::new(), Vec::new(), 0);
+    let (mut scratch, mut seen, mut names, mut lines) = (Scratch::default(), Vec::new(), Vec::new(), 0);
     let mut from = 0;
     for record in records {
         from += record.len();

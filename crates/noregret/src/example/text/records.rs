@@ -14,20 +14,13 @@ pub(in crate::example) struct Fault {
 
 impl Fault {
     pub(in crate::example) fn new(at: usize, message: impl Into<String>) -> Self {
-        Self {
-            at,
-            message: message.into(),
-        }
+        Self { at, message: message.into() }
     }
 
     /// The fault in a record that begins after `line` lines of the chunk.
     pub(in crate::example) fn problem(self, record: &[u8], line: u64) -> Problem {
         let (lines, column) = place(record, self.at);
-        Problem {
-            line: line + lines,
-            column,
-            message: self.message,
-        }
+        Problem { line: line + lines, column, message: self.message }
     }
 }
 
@@ -69,12 +62,7 @@ impl Row<'_> {
 
     /// Adds a hashed feature; its name is made only if its index was never seen by this thread.
     #[inline]
-    pub(in crate::example) fn push(
-        &mut self,
-        index: u32,
-        value: f32,
-        name: impl FnOnce(&mut Vec<u8>),
-    ) {
+    pub(in crate::example) fn push(&mut self, index: u32, value: f32, name: impl FnOnce(&mut Vec<u8>)) {
         if value == 0.0 {
             return;
         }
@@ -86,8 +74,7 @@ impl Row<'_> {
             }
             self.seen[word] |= bit;
             name(self.text);
-            self.names
-                .push((index, String::from_utf8_lossy(self.text).into()));
+            self.names.push((index, String::from_utf8_lossy(self.text).into()));
         }
     }
 }
@@ -95,10 +82,7 @@ impl Row<'_> {
 /// The end of the line that begins at `from`, and 0 lines within it: records of one line.
 #[inline]
 pub(in crate::example) fn line(chunk: &[u8], from: usize) -> (usize, u64) {
-    (
-        memchr(b'\n', &chunk[from..]).map_or(chunk.len(), |length| from + length),
-        0,
-    )
+    (memchr(b'\n', &chunk[from..]).map_or(chunk.len(), |length| from + length), 0)
 }
 
 /// Reads the records of a chunk into rows. `split` finds the end of the record that begins at a
@@ -116,9 +100,7 @@ pub(in crate::example) fn records(
     let mut from = 0;
     while from < chunk.len() {
         let (end, inner) = split(chunk, from);
-        let record = chunk[from..end]
-            .strip_suffix(b"\r")
-            .unwrap_or(&chunk[from..end]);
+        let record = chunk[from..end].strip_suffix(b"\r").unwrap_or(&chunk[from..end]);
         let known = found.names.len();
         scratch.pairs.clear();
         let mut row = Row {
@@ -134,11 +116,8 @@ pub(in crate::example) fn records(
         match read {
             Ok(None) => {}
             Ok(Some(head)) => {
-                let (lines, column) = if inner == 0 {
-                    (0, head.label_at as u64 + 1)
-                } else {
-                    place(record, head.label_at)
-                };
+                let (lines, column) =
+                    if inner == 0 { (0, head.label_at as u64 + 1) } else { place(record, head.label_at) };
                 append(block, &scratch.pairs, head, found.lines + lines, column);
             }
             Err(fault) => {
@@ -174,18 +153,11 @@ fn settle(pairs: &mut Vec<(u32, f32)>) -> Result<(), Fault> {
         let mut next = 0;
         while next < pairs.len() {
             let index = pairs[next].0;
-            let run = pairs[next..]
-                .iter()
-                .take_while(|pair| pair.0 == index)
-                .count();
-            let sum: f64 = pairs[next..next + run]
-                .iter()
-                .map(|pair| f64::from(pair.1))
-                .sum();
+            let run = pairs[next..].iter().take_while(|pair| pair.0 == index).count();
+            let sum: f64 = pairs[next..next + run].iter().map(|pair| f64::from(pair.1)).sum();
             let value = sum as f32;
             if !value.is_finite() {
-                let message =
-                    format!("the {run} features of index {index} sum beyond the range of f32");
+                let message = format!("the {run} features of index {index} sum beyond the range of f32");
                 return Err(Fault::new(0, message));
             }
             pairs[kept] = (index, value);
@@ -209,7 +181,5 @@ fn append(block: &mut Block<f32>, pairs: &[(u32, f32)], head: Head, line: u64, c
     block.offsets.push(block.indices.len());
     block.raw_labels.push(head.label);
     block.lines.push(u32::try_from(line).unwrap_or(u32::MAX));
-    block
-        .columns
-        .push(u32::try_from(column).unwrap_or(u32::MAX));
+    block.columns.push(u32::try_from(column).unwrap_or(u32::MAX));
 }

@@ -31,11 +31,7 @@ pub(super) fn separator(header: &[u8]) -> u8 {
 }
 
 /// Makes a decoder from the header.
-pub(super) fn open(
-    options: &Options,
-    beginning: &[u8],
-    separator: Option<u8>,
-) -> Result<Opened, OpenError> {
+pub(super) fn open(options: &Options, beginning: &[u8], separator: Option<u8>) -> Result<Opened, OpenError> {
     let mark = text::byte_order_mark(beginning);
     let mut from = mark;
     let mut lines = 0;
@@ -47,10 +43,7 @@ pub(super) fn open(
             break (record, end, inner);
         }
         if end >= beginning.len() {
-            let fault = Fault::new(
-                0,
-                "the input is empty: expected a header that names the columns",
-            );
+            let fault = Fault::new(0, "the input is empty: expected a header that names the columns");
             return Err(OpenError::Problem(fault.problem(record, lines)));
         }
         lines += 1;
@@ -89,22 +82,15 @@ fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Faul
     while let Some(at) = next {
         let field = Field::find(record, at, separator)?;
         let Ok(name) = std::str::from_utf8(field.text(record, &mut buffer)) else {
-            return Err(Fault::new(
-                at,
-                format!("the name of column {} is not UTF-8", names.len() + 1),
-            ));
+            return Err(Fault::new(at, format!("the name of column {} is not UTF-8", names.len() + 1)));
         };
         if name.is_empty() {
-            let message = format!(
-                "the name of column {} is empty: give it one",
-                names.len() + 1
-            );
+            let message = format!("the name of column {} is empty: give it one", names.len() + 1);
             return Err(Fault::new(at, message));
         }
         if !known.insert(name.to_owned()) {
             let name = text::excerpt(name.as_bytes());
-            let message =
-                format!("the column `{name}` appears twice: names of columns must differ");
+            let message = format!("the column `{name}` appears twice: names of columns must differ");
             return Err(Fault::new(at, message));
         }
         names.push(name.to_owned());
@@ -136,10 +122,7 @@ fn roles(
     let bits = text::bits(options)?;
     let feature = |k: &usize| Some(*k) != label && Some(*k) != weight;
     let schema = options.schema.clone().unwrap_or_else(|| Schema {
-        columns: (0..names.len())
-            .filter(feature)
-            .map(|k| names[k].clone())
-            .collect(),
+        columns: (0..names.len()).filter(feature).map(|k| names[k].clone()).collect(),
         bits,
     });
     text::fits(schema.columns.len(), bits).map_err(usage)?;
@@ -151,10 +134,7 @@ fn roles(
         } else if Some(k) == weight {
             Role::Weight
         } else if let Some(&place) = known.get(name.as_str()) {
-            Role::Feature {
-                place,
-                prefix: format!("{name}=").into_bytes().into(),
-            }
+            Role::Feature { place, prefix: format!("{name}=").into_bytes().into() }
         } else {
             let name = text::excerpt(name.as_bytes());
             let message = format!("the column `{name}` is unknown to the model");

@@ -6,10 +6,7 @@ use crate::example::hash::{mask, murmur3};
 use crate::example::text::check::{self, Seen};
 
 fn label(name: &str) -> Options {
-    Options {
-        label: Some(name.into()),
-        ..Options::default()
-    }
+    Options { label: Some(name.into()), ..Options::default() }
 }
 
 fn read(text: &str) -> Vec<Seen> {
@@ -25,10 +22,7 @@ fn problem(text: &str) -> (u64, u64, String) {
 }
 
 fn schema(columns: &[&str], bits: Option<u32>) -> Schema {
-    Schema {
-        columns: columns.iter().map(ToString::to_string).collect(),
-        bits,
-    }
+    Schema { columns: columns.iter().map(ToString::to_string).collect(), bits }
 }
 
 /// Where a text cell goes in a file of so many feature columns.
@@ -42,17 +36,9 @@ fn numbers_are_values_text_is_one_hot_and_an_empty_cell_is_absent() {
     assert_eq!(
         rows,
         [
-            (
-                Label::Number(1.0),
-                1.0,
-                vec![(0, 30.0), (hot(2, "city=Rome"), 1.0)]
-            ),
+            (Label::Number(1.0), 1.0, vec![(0, 30.0), (hot(2, "city=Rome"), 1.0)]),
             (Label::Number(-1.0), 1.0, vec![]),
-            (
-                Label::Name("spam".into()),
-                1.0,
-                vec![(0, -25.0), (hot(2, "city=Rome"), 1.0)]
-            ),
+            (Label::Name("spam".into()), 1.0, vec![(0, -25.0), (hot(2, "city=Rome"), 1.0)]),
             (Label::Number(1.0), 1.0, vec![(1, 7.0)]),
         ]
     );
@@ -60,10 +46,7 @@ fn numbers_are_values_text_is_one_hot_and_an_empty_cell_is_absent() {
 
 #[test]
 fn spaces_around_a_cell_are_no_part_of_it() {
-    assert_eq!(
-        read(" a , y \n 1.5 , cat \n"),
-        [(Label::Name("cat".into()), 1.0, vec![(0, 1.5)])]
-    );
+    assert_eq!(read(" a , y \n 1.5 , cat \n"), [(Label::Name("cat".into()), 1.0, vec![(0, 1.5)])]);
 }
 
 #[test]
@@ -75,11 +58,8 @@ fn quotes_hold_separators_newlines_and_doubled_quotes() {
 
 #[test]
 fn lines_and_columns_point_at_the_label() {
-    let Ok((block, found)) = check::read(
-        &ENTRY,
-        &Options::default(),
-        b"a,y\n\"x\ny\",1\n\n2,3\n\"p\",4\n",
-    ) else {
+    let Ok((block, found)) = check::read(&ENTRY, &Options::default(), b"a,y\n\"x\ny\",1\n\n2,3\n\"p\",4\n")
+    else {
         panic!()
     };
     assert_eq!(found.lines, 5);
@@ -89,77 +69,42 @@ fn lines_and_columns_point_at_the_label() {
 
 #[test]
 fn the_label_column_is_named_or_guessed_from_its_name() {
-    assert_eq!(
-        check::read_well(&ENTRY, &label("a"), "a,y\n3,1\n")[0].0,
-        Label::Number(3.0)
-    );
+    assert_eq!(check::read_well(&ENTRY, &label("a"), "a,y\n3,1\n")[0].0, Label::Number(3.0));
     for name in ["label", "Target", "Y", "CLASS"] {
         assert_eq!(read(&format!("a,{name}\n3,1\n"))[0].0, Label::Number(1.0));
     }
     let none = check::usage(&ENTRY, &Options::default(), "a,b\n1,2\n");
-    assert!(
-        none.contains("--label") && none.contains("`a`, `b`"),
-        "{none}"
-    );
+    assert!(none.contains("--label") && none.contains("`a`, `b`"), "{none}");
     let two = check::usage(&ENTRY, &Options::default(), "y,label\n1,2\n");
-    assert!(
-        two.contains("more than one") && two.contains("--label"),
-        "{two}"
-    );
+    assert!(two.contains("more than one") && two.contains("--label"), "{two}");
     let absent = check::usage(&ENTRY, &label("z"), "a,b\n1,2\n");
-    assert!(
-        absent.contains("--label z") && absent.contains("`a`, `b`"),
-        "{absent}"
-    );
+    assert!(absent.contains("--label z") && absent.contains("`a`, `b`"), "{absent}");
 }
 
 #[test]
 fn without_labels_every_label_is_missing_where_that_is_allowed() {
-    let options = Options {
-        unlabelled: true,
-        ..Options::default()
-    };
-    assert_eq!(
-        check::read_well(&ENTRY, &options, "a,b\n1,2\n")[0].0,
-        Label::Missing
-    );
+    let options = Options { unlabelled: true, ..Options::default() };
+    assert_eq!(check::read_well(&ENTRY, &options, "a,b\n1,2\n")[0].0, Label::Missing);
     let rows = check::read_well(&ENTRY, &options, "a,y\n1,\n1,2\n");
-    assert_eq!(
-        (&rows[0].0, &rows[1].0),
-        (&Label::Missing, &Label::Number(2.0))
-    );
-    let options = Options {
-        unlabelled: true,
-        weight: Some("w".into()),
-        ..label("z")
-    };
-    assert_eq!(
-        check::read_well(&ENTRY, &options, "a,b\n1,2\n")[0].0,
-        Label::Missing
-    );
+    assert_eq!((&rows[0].0, &rows[1].0), (&Label::Missing, &Label::Number(2.0)));
+    let options = Options { unlabelled: true, weight: Some("w".into()), ..label("z") };
+    assert_eq!(check::read_well(&ENTRY, &options, "a,b\n1,2\n")[0].0, Label::Missing);
     assert!(problem("a,y\n1,\n").2.contains("no label"));
 }
 
 #[test]
 fn a_weight_column_gives_the_importance() {
-    let options = Options {
-        weight: Some("w".into()),
-        ..Options::default()
-    };
+    let options = Options { weight: Some("w".into()), ..Options::default() };
     let rows = check::read_well(&ENTRY, &options, "w,y,a\n1,1,1\n0.5,1,1\n");
     assert_eq!((rows[0].1, rows[1].1), (1.0, 0.5));
     assert_eq!(rows[0].2, [(0, 1.0)]);
     for bad in ["-1", "nan", "", "x"] {
-        let (line, column, message) =
-            check::problem(&ENTRY, &options, &format!("y,w,a\n1,{bad},1\n"));
+        let (line, column, message) = check::problem(&ENTRY, &options, &format!("y,w,a\n1,{bad},1\n"));
         assert_eq!((line, column), (0, 3));
         assert!(message.contains("importance weight"), "{message}");
     }
     assert!(check::usage(&ENTRY, &options, "y,a\n1,1\n").contains("--weight w"));
-    let both = Options {
-        weight: Some("y".into()),
-        ..Options::default()
-    };
+    let both = Options { weight: Some("y".into()), ..Options::default() };
     assert!(check::usage(&ENTRY, &both, "y,a\n1,1\n").contains("label and weight"));
 }
 
@@ -205,14 +150,9 @@ fn a_problem_after_a_newline_in_quotes_has_its_own_line() {
 
 #[test]
 fn bad_records_are_dropped_and_counted_where_asked() {
-    let options = Options {
-        skip: true,
-        ..Options::default()
-    };
+    let options = Options { skip: true, ..Options::default() };
     let text = b"y,a\n1,x\n1,nan\n2,\"p\"q\n3,y\n4\n";
-    let Ok((block, found)) = check::read(&ENTRY, &options, text) else {
-        panic!()
-    };
+    let Ok((block, found)) = check::read(&ENTRY, &options, text) else { panic!() };
     assert_eq!((block.len(), found.skipped, found.reasons.len()), (2, 3, 3));
     assert_eq!(block.lines, [0, 3]);
     let names: Vec<_> = found.names.iter().map(|name| &*name.1).collect();
@@ -221,50 +161,27 @@ fn bad_records_are_dropped_and_counted_where_asked() {
 
 #[test]
 fn a_known_schema_gives_the_places_whatever_the_order() {
-    let options = Options {
-        schema: Some(schema(&["a", "b", "c"], Some(18))),
-        ..Options::default()
-    };
+    let options = Options { schema: Some(schema(&["a", "b", "c"], Some(18))), ..Options::default() };
     let rows = check::read_well(&ENTRY, &options, "c,y,a\n3,1,red\n");
     assert_eq!(rows[0].2, [(2, 3.0), (hot(3, "a=red"), 1.0)]);
     let (_, column, message) = check::problem(&ENTRY, &options, "c,y,d\n3,1,red\n");
-    assert_eq!(
-        (column, message.as_str()),
-        (5, "the column `d` is unknown to the model")
-    );
-    let numbers = Options {
-        schema: Some(schema(&["a"], None)),
-        ..Options::default()
-    };
-    assert!(
-        check::problem(&ENTRY, &numbers, "y,a\n1,red\n")
-            .2
-            .contains("no place for text")
-    );
+    assert_eq!((column, message.as_str()), (5, "the column `d` is unknown to the model"));
+    let numbers = Options { schema: Some(schema(&["a"], None)), ..Options::default() };
+    assert!(check::problem(&ENTRY, &numbers, "y,a\n1,red\n").2.contains("no place for text"));
 }
 
 #[test]
 fn a_column_that_the_model_knows_is_not_guessed_to_be_the_label() {
     let schema = Some(schema(&["y", "a"], Some(18)));
-    let options = Options {
-        schema,
-        unlabelled: true,
-        ..Options::default()
-    };
+    let options = Options { schema, unlabelled: true, ..Options::default() };
     let rows = check::read_well(&ENTRY, &options, "a,y\n1,2\n");
     assert_eq!(rows, [(Label::Missing, 1.0, vec![(0, 2.0), (1, 1.0)])]);
 }
 
 #[test]
 fn the_schema_names_the_feature_columns_in_order() {
-    let options = Options {
-        bits: Some(5),
-        weight: Some("w".into()),
-        ..Options::default()
-    };
-    let Ok(opened) = (ENTRY.open)(&options, b"\xef\xbb\xbfb,w,y,a\r\n") else {
-        panic!()
-    };
+    let options = Options { bits: Some(5), weight: Some("w".into()), ..Options::default() };
+    let Ok(opened) = (ENTRY.open)(&options, b"\xef\xbb\xbfb,w,y,a\r\n") else { panic!() };
     assert_eq!(opened.decoder.schema(), schema(&["b", "a"], Some(5)));
     assert_eq!((opened.header_bytes, opened.header_lines), (12, 1));
 }
@@ -281,10 +198,7 @@ fn tabs_and_semicolons_are_recognised_in_the_header() {
 
 #[test]
 fn the_dimension_limits_columns_and_hashes() {
-    let options = Options {
-        dimension: Some(1),
-        ..Options::default()
-    };
+    let options = Options { dimension: Some(1), ..Options::default() };
     for text in ["y,a,b\n1,2,3\n", "y,a,b\n1,2,red\n"] {
         let (_, column, message) = check::problem(&ENTRY, &options, text);
         assert_eq!(column, 5);
@@ -303,8 +217,7 @@ fn a_beginning_is_recognised() {
     assert!((TSV.sniff)(b"a\tb") && !(TSV.sniff)(b"a,b\tc"));
 }
 
-const SAMPLE: &str =
-    "age,y,\"the city\"\n30,1,\"Rome, \"\"x\"\"\"\n-1e3,spam,\"a\nb\"\n,2,7\n\"5\",-1,\n";
+const SAMPLE: &str = "age,y,\"the city\"\n30,1,\"Rome, \"\"x\"\"\"\n-1e3,spam,\"a\nb\"\n,2,7\n\"5\",-1,\n";
 
 proptest! {
     #[test]

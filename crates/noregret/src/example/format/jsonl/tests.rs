@@ -20,17 +20,11 @@ fn problem(text: &str) -> (u64, u64, String) {
 }
 
 fn label(key: &str) -> Options {
-    Options {
-        label: Some(key.into()),
-        ..Options::default()
-    }
+    Options { label: Some(key.into()), ..Options::default() }
 }
 
 fn schema(columns: &[&str], bits: Option<u32>) -> Schema {
-    Schema {
-        columns: columns.iter().map(ToString::to_string).collect(),
-        bits,
-    }
+    Schema { columns: columns.iter().map(ToString::to_string).collect(), bits }
 }
 
 fn hash(name: &str) -> u32 {
@@ -38,10 +32,7 @@ fn hash(name: &str) -> u32 {
 }
 
 fn sorted(names: &[(&str, f32)]) -> Vec<(u32, f32)> {
-    let mut pairs: Vec<_> = names
-        .iter()
-        .map(|&(name, value)| (hash(name), value))
-        .collect();
+    let mut pairs: Vec<_> = names.iter().map(|&(name, value)| (hash(name), value)).collect();
     pairs.sort_unstable_by_key(|pair| pair.0);
     pairs
 }
@@ -49,51 +40,31 @@ fn sorted(names: &[(&str, f32)]) -> Vec<(u32, f32)> {
 #[test]
 fn nested_keys_and_positions_make_the_names() {
     let text = r#"{"y":1,"a":2.5,"b":{"c":-3,"d":[4,{"e":5}],"":{"f":6}},"g":[[7]]}"#;
-    let expected = [
-        ("a", 2.5),
-        ("b.c", -3.0),
-        ("b.d.0", 4.0),
-        ("b.d.1.e", 5.0),
-        ("b..f", 6.0),
-        ("g.0.0", 7.0),
-    ];
+    let expected =
+        [("a", 2.5), ("b.c", -3.0), ("b.d.0", 4.0), ("b.d.1.e", 5.0), ("b..f", 6.0), ("g.0.0", 7.0)];
     assert_eq!(features(text), sorted(&expected));
 }
 
 #[test]
 fn strings_are_one_hot_and_what_is_false_null_or_empty_is_absent() {
     let text = r#"{"y":1,"a":"x\ny","b":true,"c":false,"d":null,"e":"","f":"7","g":0,"h":["p"]}"#;
-    assert_eq!(
-        features(text),
-        sorted(&[("a=x\ny", 1.0), ("b", 1.0), ("f=7", 1.0), ("h.0=p", 1.0)])
-    );
+    assert_eq!(features(text), sorted(&[("a=x\ny", 1.0), ("b", 1.0), ("f=7", 1.0), ("h.0=p", 1.0)]));
 }
 
 #[test]
 fn features_of_one_index_are_summed() {
-    assert_eq!(
-        features(r#"{"y":1,"a.b":1,"a":{"b":2}}"#),
-        [(hash("a.b"), 3.0)]
-    );
+    assert_eq!(features(r#"{"y":1,"a.b":1,"a":{"b":2}}"#), [(hash("a.b"), 3.0)]);
     assert_eq!(features(r#"{"y":1,"a.b":1,"a":{"b":-1}}"#), []);
 }
 
 #[test]
 fn a_label_is_a_number_a_string_or_a_truth() {
-    let text =
-        "{\"y\":-2.5}\n\n{\"y\":\"cat\"}\r\n{\"y\":\"1\"}\n{\"y\":true}\n{\"y\":false}\n{\"y\":3}";
+    let text = "{\"y\":-2.5}\n\n{\"y\":\"cat\"}\r\n{\"y\":\"1\"}\n{\"y\":true}\n{\"y\":false}\n{\"y\":3}";
     let labels: Vec<_> = read(text).into_iter().map(|row| row.0).collect();
     let number = Label::Number;
     assert_eq!(
         labels,
-        [
-            number(-2.5),
-            Label::Name("cat".into()),
-            number(1.0),
-            number(1.0),
-            number(0.0),
-            number(3.0)
-        ]
+        [number(-2.5), Label::Name("cat".into()), number(1.0), number(1.0), number(0.0), number(3.0)]
     );
 }
 
@@ -101,29 +72,17 @@ fn a_label_is_a_number_a_string_or_a_truth() {
 fn the_label_is_named_by_its_path_or_guessed_from_the_first_record() {
     let rows = check::read_well(&ENTRY, &label("a.0.b"), r#"{"a":[{"b":7}],"y":1}"#);
     assert_eq!(rows, [(Label::Number(7.0), 1.0, vec![(hash("y"), 1.0)])]);
-    assert_eq!(
-        read("\n{\"a\":{\"y\":1},\"Target\":2}")[0].0,
-        Label::Number(2.0)
-    );
+    assert_eq!(read("\n{\"a\":{\"y\":1},\"Target\":2}")[0].0, Label::Number(2.0));
     let none = check::usage(&ENTRY, &Options::default(), r#"{"a":1,"b":2}"#);
-    assert!(
-        none.contains("--label") && none.contains("`a`, `b`"),
-        "{none}"
-    );
+    assert!(none.contains("--label") && none.contains("`a`, `b`"), "{none}");
     let two = check::usage(&ENTRY, &Options::default(), r#"{"y":1,"label":2}"#);
     assert!(two.contains("more than one"), "{two}");
 }
 
 #[test]
 fn without_labels_every_label_is_missing_where_that_is_allowed() {
-    let options = Options {
-        unlabelled: true,
-        ..Options::default()
-    };
-    assert_eq!(
-        check::read_well(&ENTRY, &options, r#"{"a":1}"#)[0].0,
-        Label::Missing
-    );
+    let options = Options { unlabelled: true, ..Options::default() };
+    assert_eq!(check::read_well(&ENTRY, &options, r#"{"a":1}"#)[0].0, Label::Missing);
     let rows = check::read_well(&ENTRY, &options, "{\"y\":null}\n{}\n{\"y\":2}\n");
     let labels: Vec<_> = rows.into_iter().map(|row| row.0).collect();
     assert_eq!(labels, [Label::Missing, Label::Missing, Label::Number(2.0)]);
@@ -134,29 +93,15 @@ fn without_labels_every_label_is_missing_where_that_is_allowed() {
 
 #[test]
 fn a_weight_key_gives_the_importance() {
-    let options = Options {
-        weight: Some("m.w".into()),
-        ..Options::default()
-    };
-    let rows = check::read_well(
-        &ENTRY,
-        &options,
-        "{\"y\":1,\"m\":{\"w\":1}}\n{\"y\":1,\"m\":{\"w\":0.5}}\n",
-    );
+    let options = Options { weight: Some("m.w".into()), ..Options::default() };
+    let rows = check::read_well(&ENTRY, &options, "{\"y\":1,\"m\":{\"w\":1}}\n{\"y\":1,\"m\":{\"w\":0.5}}\n");
     assert_eq!((rows[0].1, rows[1].1), (1.0, 0.5));
     assert_eq!(rows[0].2, []);
     for bad in ["-1", "\"2\"", "true", "[1]", "null"] {
-        let (_, _, message) = check::problem(
-            &ENTRY,
-            &options,
-            &format!("{{\"y\":1,\"m\":{{\"w\":{bad}}}}}"),
-        );
+        let (_, _, message) = check::problem(&ENTRY, &options, &format!("{{\"y\":1,\"m\":{{\"w\":{bad}}}}}"));
         assert!(message.contains("importance weight"), "{message}");
     }
-    let both = Options {
-        weight: Some("y".into()),
-        ..Options::default()
-    };
+    let both = Options { weight: Some("y".into()), ..Options::default() };
     assert!(check::usage(&ENTRY, &both, r#"{"y":1}"#).contains("label and weight"));
 }
 
@@ -170,11 +115,7 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         ("7", 1, "expected an object"),
         (r#"{"y":1,"a":1e39}"#, 15, "beyond the range of f32"),
         (r#"{"y":1,"a":1e999}"#, 17, "out of range"),
-        (
-            r#"{"y":1,"a":{"b":1,"c":2,"b":1}}"#,
-            30,
-            "the key `b` is there twice",
-        ),
+        (r#"{"y":1,"a":{"b":1,"c":2,"b":1}}"#, 30, "the key `b` is there twice"),
         (r#"{"y":1,"y":2}"#, 13, "the label `y` is there twice"),
         (r#"{"y":[1]}"#, 6, "the label `y` is an object or array"),
         (r#"{"y":"nan"}"#, 10, "not finite"),
@@ -185,10 +126,7 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         assert!(message.contains(part), "{record}: {message}");
         assert!(!message.contains(" at line "), "{message}");
         assert_eq!(line, 1);
-        assert!(
-            found.abs_diff(column) <= 1,
-            "{record}: {found}, not {column}: {message}"
-        );
+        assert!(found.abs_diff(column) <= 1, "{record}: {found}, not {column}: {message}");
     }
 }
 
@@ -200,82 +138,35 @@ fn the_first_record_is_refused_like_any_other() {
 
 #[test]
 fn objects_and_arrays_may_be_nested_only_so_deep() {
-    let nested = |depth: usize| {
-        format!(
-            "{{\"y\":1,\"a\":{}1{}}}",
-            "[".repeat(depth),
-            "]".repeat(depth)
-        )
-    };
+    let nested = |depth: usize| format!("{{\"y\":1,\"a\":{}1{}}}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(features(&nested(63)).len(), 1);
     assert!(problem(&nested(64)).2.contains("deeper than 64"));
-    assert!(
-        problem(&format!("{{\"y\":1}}\n{}", nested(5000)))
-            .2
-            .contains("deeper than 64")
-    );
+    assert!(problem(&format!("{{\"y\":1}}\n{}", nested(5000))).2.contains("deeper than 64"));
 }
 
 #[test]
 fn columns_of_the_model_keep_their_places() {
-    let options = Options {
-        schema: Some(schema(&["y", "age", "a.b"], Some(18))),
-        ..label("t")
-    };
-    let rows = check::read_well(
-        &ENTRY,
-        &options,
-        r#"{"t":1,"a":{"b":2},"age":30,"y":4,"city":"Rome"}"#,
-    );
-    assert_eq!(
-        rows[0].2,
-        [(0, 4.0), (1, 30.0), (2, 2.0), (3 + hash("city=Rome"), 1.0)]
-    );
-    let options = Options {
-        schema: Some(schema(&["age"], None)),
-        ..label("t")
-    };
-    assert!(
-        check::problem(&ENTRY, &options, r#"{"t":1,"b":2}"#)
-            .2
-            .contains("`b` is unknown")
-    );
-    assert!(
-        check::problem(&ENTRY, &options, r#"{"t":1,"age":"x"}"#)
-            .2
-            .contains("no place for text")
-    );
+    let options = Options { schema: Some(schema(&["y", "age", "a.b"], Some(18))), ..label("t") };
+    let rows = check::read_well(&ENTRY, &options, r#"{"t":1,"a":{"b":2},"age":30,"y":4,"city":"Rome"}"#);
+    assert_eq!(rows[0].2, [(0, 4.0), (1, 30.0), (2, 2.0), (3 + hash("city=Rome"), 1.0)]);
+    let options = Options { schema: Some(schema(&["age"], None)), ..label("t") };
+    assert!(check::problem(&ENTRY, &options, r#"{"t":1,"b":2}"#).2.contains("`b` is unknown"));
+    assert!(check::problem(&ENTRY, &options, r#"{"t":1,"age":"x"}"#).2.contains("no place for text"));
 }
 
 #[test]
 fn the_dimension_limits_and_the_bits_fold() {
-    let options = Options {
-        dimension: Some(5),
-        ..Options::default()
-    };
-    assert!(
-        check::problem(&ENTRY, &options, r#"{"y":1,"a":2}"#)
-            .2
-            .contains("--dimension 5")
-    );
-    let options = Options {
-        bits: Some(1),
-        ..Options::default()
-    };
+    let options = Options { dimension: Some(5), ..Options::default() };
+    assert!(check::problem(&ENTRY, &options, r#"{"y":1,"a":2}"#).2.contains("--dimension 5"));
+    let options = Options { bits: Some(1), ..Options::default() };
     assert!(check::read_well(&ENTRY, &options, r#"{"y":1,"a":2}"#)[0].2[0].0 < 2);
 }
 
 #[test]
 fn bad_records_are_dropped_and_counted_where_asked() {
-    let options = Options {
-        skip: true,
-        ..Options::default()
-    };
-    let text =
-        b"{bad\n{\"y\":1,\"a\":\"x\"}\n{\"y\":1,\"b\":1,\"c\":}\n{\"y\":2,\"b\":1,\"a\":\"x\"}\n";
-    let Ok((block, found)) = check::read(&ENTRY, &options, text) else {
-        panic!()
-    };
+    let options = Options { skip: true, ..Options::default() };
+    let text = b"{bad\n{\"y\":1,\"a\":\"x\"}\n{\"y\":1,\"b\":1,\"c\":}\n{\"y\":2,\"b\":1,\"a\":\"x\"}\n";
+    let Ok((block, found)) = check::read(&ENTRY, &options, text) else { panic!() };
     assert_eq!((block.len(), found.skipped, found.lines), (2, 2, 4));
     assert_eq!(block.lines, [1, 3]);
     let names: Vec<_> = found.names.iter().map(|name| &*name.1).collect();
@@ -290,7 +181,8 @@ fn a_beginning_is_recognised() {
     assert_eq!(read("\u{feff}{\"y\":3}")[0].0, Label::Number(3.0));
 }
 
-const SAMPLE: &str = "{\"y\":1,\"a\":{\"b\":[1,-2.5e1,null]},\"c\":\"x\\n\"}\n{\"y\":\"cat\",\"a\":true,\"c\":\"é\"}\n";
+const SAMPLE: &str =
+    "{\"y\":1,\"a\":{\"b\":[1,-2.5e1,null]},\"c\":\"x\\n\"}\n{\"y\":\"cat\",\"a\":true,\"c\":\"é\"}\n";
 
 proptest! {
     #[test]

@@ -47,14 +47,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         buffers.path.clear();
         buffers.keys.clear();
         buffers.places.clear();
-        Self {
-            decoder,
-            row,
-            buffers,
-            depth: 0,
-            label: None,
-            weight: None,
-        }
+        Self { decoder, row, buffers, depth: 0, label: None, weight: None }
     }
 
     /// Walks through the whole of a record.
@@ -109,18 +102,12 @@ impl<'a, 'r> Walk<'a, 'r> {
 
     fn set_weight(&mut self, scalar: &Scalar<'_>) -> Result<(), String> {
         if self.weight.is_some() {
-            return Err(format!(
-                "the importance weight `{}` is there twice",
-                self.path()
-            ));
+            return Err(format!("the importance weight `{}` is there twice", self.path()));
         }
         match *scalar {
             Scalar::Number(value, _) if value >= 0.0 => self.weight = Some(value),
             _ => {
-                return Err(format!(
-                    "the importance weight `{}` is not a number of at least 0",
-                    self.path()
-                ));
+                return Err(format!("the importance weight `{}` is not a number of at least 0", self.path()));
             }
         }
         Ok(())
@@ -133,25 +120,15 @@ impl<'a, 'r> Walk<'a, 'r> {
         }
         let path = &self.buffers.path;
         let columns = &self.decoder.columns;
-        if let Some(&place) = if columns.is_empty() {
-            None
-        } else {
-            columns.get(&path[..])
-        } {
-            self.decoder
-                .limit
-                .check(place, 0)
-                .map_err(|fault| fault.message)?;
+        if let Some(&place) = if columns.is_empty() { None } else { columns.get(&path[..]) } {
+            self.decoder.limit.check(place, 0).map_err(|fault| fault.message)?;
             self.row.place(place, value);
             return Ok(());
         }
         let Some(index) = self.decoder.schema.hashed(path) else {
             return Err(format!("the key `{}` is unknown to the model", self.path()));
         };
-        self.decoder
-            .limit
-            .check(index, 0)
-            .map_err(|fault| fault.message)?;
+        self.decoder.limit.check(index, 0).map_err(|fault| fault.message)?;
         self.row.push(index, value, |text| text.clone_from(path));
         Ok(())
     }
@@ -164,30 +141,19 @@ impl<'a, 'r> Walk<'a, 'r> {
         name.push(b'=');
         name.extend_from_slice(word.as_bytes());
         let Some(index) = self.decoder.schema.hashed(name) else {
-            return Err(format!(
-                "`{}` is not a number, and the model has no place for text",
-                self.path()
-            ));
+            return Err(format!("`{}` is not a number, and the model has no place for text", self.path()));
         };
-        self.decoder
-            .limit
-            .check(index, 0)
-            .map_err(|fault| fault.message)?;
+        self.decoder.limit.check(index, 0).map_err(|fault| fault.message)?;
         self.row.push(index, 1.0, |_| {});
         Ok(())
     }
 
     /// Goes into an object or array, and says how long the path is there.
     fn enter<E: Error>(&mut self) -> Result<usize, E> {
-        for (key, what) in [
-            (&self.decoder.label, "label"),
-            (&self.decoder.weight, "importance weight"),
-        ] {
+        for (key, what) in [(&self.decoder.label, "label"), (&self.decoder.weight, "importance weight")] {
             if self.depth > 0 && self.at(key.as_deref()) {
                 let path = self.path();
-                return Err(E::custom(format!(
-                    "the {what} `{path}` is an object or array"
-                )));
+                return Err(E::custom(format!("the {what} `{path}` is an object or array")));
             }
         }
         if self.depth == DEEPEST {
@@ -210,9 +176,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         let mine = &mut places[first..];
         let begin = mine.first()?.start;
         mine.sort_unstable_by(|a, b| keys[a.clone()].cmp(&keys[b.clone()]));
-        let twice = mine
-            .windows(2)
-            .find(|pair| keys[pair[0].clone()] == keys[pair[1].clone()]);
+        let twice = mine.windows(2).find(|pair| keys[pair[0].clone()] == keys[pair[1].clone()]);
         let twice = twice.map(|pair| text::excerpt(&keys[pair[0].clone()]));
         places.truncate(first);
         keys.truncate(begin);
@@ -243,21 +207,15 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.0
-            .scalar(&Scalar::Number(value as f64, value as f32))
-            .map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value as f64, value as f32)).map_err(E::custom)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.0
-            .scalar(&Scalar::Number(value as f64, value as f32))
-            .map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value as f64, value as f32)).map_err(E::custom)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.0
-            .scalar(&Scalar::Number(value, value as f32))
-            .map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value, value as f32)).map_err(E::custom)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {

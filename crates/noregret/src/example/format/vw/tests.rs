@@ -21,53 +21,24 @@ fn features(text: &str) -> Vec<(u32, f32)> {
 #[test]
 fn features_land_where_vw_puts_them() {
     let cases: [(&str, &[(u32, f32)]); 9] = [
-        (
-            "1 | a b 12 007 x:2.5",
-            &[
-                (7, 1.0),
-                (12, 1.0),
-                (92594, 1.0),
-                (163331, 1.0),
-                (170779, 2.5),
-            ],
-        ),
+        ("1 | a b 12 007 x:2.5", &[(7, 1.0), (12, 1.0), (92594, 1.0), (163331, 1.0), (170779, 2.5)]),
         (
             "1 |ns:2.5 a b:2 12 :3 :4 c",
-            &[
-                (50664, 5.0),
-                (120344, 7.5),
-                (120345, 10.0),
-                (120356, 2.5),
-                (180474, 2.5),
-                (256306, 2.5),
-            ],
+            &[(50664, 5.0), (120344, 7.5), (120345, 10.0), (120356, 2.5), (180474, 2.5), (256306, 2.5)],
         ),
         ("-1 |3 a 12", &[(15, 1.0), (119066, 1.0)]),
         (
             "1 2 'tag|ns a |ns b |ns a:0.5 :7 | :3 :5 z",
-            &[
-                (0, 3.0),
-                (1, 5.0),
-                (50664, 1.0),
-                (120344, 7.0),
-                (170519, 1.0),
-                (180474, 1.5),
-            ],
+            &[(0, 3.0), (1, 5.0), (50664, 1.0), (120344, 7.0), (170519, 1.0), (180474, 1.5)],
         ),
-        (
-            "1 |user^x height:1.5 weight=3",
-            &[(151438, 1.0), (205547, 1.5)],
-        ),
+        ("1 |user^x height:1.5 weight=3", &[(151438, 1.0), (205547, 1.5)]),
         ("1 |A a| b", &[(163331, 1.0), (239656, 1.0)]),
         (
             "1 |é ünï |text hello_world foo|bar baz",
             &[(25932, 1.0), (67504, 1.0), (135611, 1.0), (195076, 1.0)],
         ),
         ("1 | :0 :5", &[(1, 5.0)]),
-        (
-            "1 |ns :1 a|ns :2 b :3",
-            &[(50664, 1.0), (120344, 3.0), (120345, 3.0), (180474, 1.0)],
-        ),
+        ("1 |ns :1 a|ns :2 b :3", &[(50664, 1.0), (120344, 3.0), (120345, 3.0), (180474, 1.0)]),
     ];
     for (text, expected) in cases {
         assert_eq!(features(text), expected, "{text}");
@@ -94,10 +65,7 @@ fn labels_are_numbers_or_names_and_importance_comes_second() {
 fn a_record_without_label_is_refused_unless_predicting() {
     assert_eq!(problem("1 | a\n| a"), (1, 1, text::NO_LABEL.into()));
     assert!(problem("1| a").2.contains("write a space"));
-    let options = Options {
-        unlabelled: true,
-        ..Options::default()
-    };
+    let options = Options { unlabelled: true, ..Options::default() };
     let rows = check::read_well(&ENTRY, &options, "| a\n'tag| a\ntag| a\n'tag | a\n2 | a\n");
     let labels: Vec<_> = rows.into_iter().map(|row| row.0).collect();
     assert_eq!(labels[..4], [const { Label::Missing }; 4]);
@@ -138,25 +106,13 @@ fn zeros_are_dropped_before_and_after_summing() {
 
 #[test]
 fn bits_fold_and_the_dimension_limits() {
-    let options = Options {
-        bits: Some(24),
-        ..Options::default()
-    };
-    assert_eq!(
-        check::read_well(&ENTRY, &options, "1 |x a")[0].2,
-        [(4623465, 1.0)]
-    );
-    let options = Options {
-        dimension: Some(100),
-        ..Options::default()
-    };
+    let options = Options { bits: Some(24), ..Options::default() };
+    assert_eq!(check::read_well(&ENTRY, &options, "1 |x a")[0].2, [(4623465, 1.0)]);
+    let options = Options { dimension: Some(100), ..Options::default() };
     let (_, column, message) = check::problem(&ENTRY, &options, "1 | 99 100");
     assert_eq!(column, 8);
     assert!(message.contains("--dimension 100"), "{message}");
-    let options = Options {
-        bits: Some(40),
-        ..Options::default()
-    };
+    let options = Options { bits: Some(40), ..Options::default() };
     assert!(check::usage(&ENTRY, &options, "").contains("--bits 40"));
 }
 
@@ -164,20 +120,11 @@ fn bits_fold_and_the_dimension_limits() {
 fn the_model_decides_the_bits() {
     let schema = |columns: &[&str], bits| {
         let columns = columns.iter().map(ToString::to_string).collect();
-        Options {
-            schema: Some(Schema { columns, bits }),
-            ..Options::default()
-        }
+        Options { schema: Some(Schema { columns, bits }), ..Options::default() }
     };
     let options = schema(&[], Some(4));
-    assert_eq!(
-        check::read_well(&ENTRY, &options, "1 | 17")[0].2,
-        [(1, 1.0)]
-    );
-    let contradicts = Options {
-        bits: Some(5),
-        ..options
-    };
+    assert_eq!(check::read_well(&ENTRY, &options, "1 | 17")[0].2, [(1, 1.0)]);
+    let contradicts = Options { bits: Some(5), ..options };
     assert!(check::usage(&ENTRY, &contradicts, "").contains("contradicts"));
     assert!(check::usage(&ENTRY, &schema(&[], None), "").contains("LIBSVM"));
     assert!(check::usage(&ENTRY, &schema(&["a"], Some(4)), "").contains("CSV"));
@@ -185,14 +132,9 @@ fn the_model_decides_the_bits() {
 
 #[test]
 fn each_hashed_name_is_reported_once_and_not_from_a_bad_record() {
-    let options = Options {
-        skip: true,
-        ..Options::default()
-    };
+    let options = Options { skip: true, ..Options::default() };
     let text = b"1 |n bad a:x\n1 |n a :2 |m:0 zero\n1 |n a b | c bad\n";
-    let Ok((block, found)) = check::read(&ENTRY, &options, text) else {
-        panic!()
-    };
+    let Ok((block, found)) = check::read(&ENTRY, &options, text) else { panic!() };
     assert_eq!((block.len(), found.skipped, found.lines), (2, 1, 3));
     assert_eq!(block.lines, [1, 2]);
     let names: Vec<_> = found.names.iter().map(|name| &*name.1).collect();
@@ -201,24 +143,10 @@ fn each_hashed_name_is_reported_once_and_not_from_a_bad_record() {
 
 #[test]
 fn a_beginning_is_recognised() {
-    for text in [
-        "1 | a",
-        "\n\n-1 2 'x|ns a",
-        "| a",
-        "tag| a:1",
-        "cat 2 |n a",
-        "\u{feff}1 |a b",
-    ] {
+    for text in ["1 | a", "\n\n-1 2 'x|ns a", "| a", "tag| a:1", "cat 2 |n a", "\u{feff}1 |a b"] {
         assert!(sniff(text.as_bytes()), "{text}");
     }
-    for text in [
-        "",
-        "1 1:2 3:4",
-        "a,b|c",
-        "{\"a\":\"|\"}",
-        "the cat sat | on",
-        "1 2:3 | a",
-    ] {
+    for text in ["", "1 1:2 3:4", "a,b|c", "{\"a\":\"|\"}", "the cat sat | on", "1 2:3 | a"] {
         assert!(!sniff(text.as_bytes()), "{text}");
     }
 }
