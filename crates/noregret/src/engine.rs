@@ -9,10 +9,13 @@ use crate::parameter::Parameters;
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::{Entered, Extra};
 use crate::regret::risk::{self, Risk};
-use crate::regret::{Book, Comparator, Ledger};
+use crate::regret::{self, Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Judge, Machine, Saved, Vector};
 use serde::{Deserialize, Serialize};
+
+/// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
+const SMALLEST_SQUARE: f64 = 1e-280;
 
 /// What a model is made from. Stored in its file; what is `None` took the default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -186,7 +189,11 @@ impl Judge for Bench<'_> {
     ) -> Result<Outcome, Diverged> {
         let loss = self.loss.value(z, y);
         let slope = self.loss.slope(z, y);
-        if !(z.is_finite() && (weight * loss).is_finite() && (weight * slope * z).is_finite()) {
+        // Theorems, steps and norms square the gradient, so its square must be a number too.
+        let alpha = weight * slope;
+        let gradient = alpha * alpha * norm_squared;
+        if !(z.is_finite() && (weight * loss).is_finite() && (alpha * z).is_finite() && gradient.is_finite())
+        {
             return Err(Diverged { z, loss });
         }
         self.tally.enter(z, y, weight);
@@ -460,12 +467,15 @@ impl Engine {
             Comparator::Ridge { sigma } => ledger.book.penalised_loss(*sigma)?,
             _ => ledger.book.average_loss()?,
         };
+        if !from.is_finite() {
+            return None;
+        }
         // Negative when the moving model was better than every fixed one.
         Some(Certificate {
             comparator: comparator.name(),
             radius: comparator.radius(),
             radius_from,
-            regret_at_most: from - best,
+            regret_at_most: regret::round_up(regret::round_up(from) - best),
             best_at_least: best,
         })
     }
@@ -489,6 +499,9 @@ impl Engine {
         if self.passes_before > 1 {
             theorem = theorem.unmet("the model was resumed after several passes");
         }
+        if book.reach > 0.0 && book.gradient_squared < SMALLEST_SQUARE {
+            theorem = theorem.unmet("the gradients are so small that their squares leave the range of f64");
+        }
         let c = &mut theorem.constants;
         c.set("T", book.rounds as f64).set("longest", book.longest_squared.sqrt());
         if c.get("G").is_none() {
@@ -506,8 +519,10 @@ impl Engine {
         let book = self.whole_book();
         let (comparator, _) = self.comparator();
         let regret = match comparator {
-            Comparator::Ridge { .. } => None,
-            _ => self.certificate().map(|c| c.regret_at_most),
+            Comparator::Ridge { .. } | Comparator::Linf { .. } => None,
+            Comparator::L2 { radius } | Comparator::L1 { radius } | Comparator::Simplex { radius, .. } => {
+                self.certificate().map(|c| (c.regret_at_most, radius))
+            }
         };
         risk::risk(&risk::Facts {
             loss: &*self.loss,

@@ -63,7 +63,7 @@ pub struct Vector {
 
 impl Vector {
     /// All coordinates: the features in order, then the bias.
-    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = f64> + Clone + '_ {
         self.features.iter().copied().chain(self.bias)
     }
 

@@ -56,6 +56,8 @@ pub(super) static ENTRY: Entry = Entry {
 const RECOMPUTE: u64 = 1 << 16;
 /// ... and when it has fallen below this part of where it was: what was subtracted leaves its error.
 const FALLEN: f64 = 1.0 / 16.0;
+/// ... and when rounding may have moved it by this part of itself.
+const DRIFTED: f64 = 1e-10;
 /// Exponents this far above the reference move the reference.
 const HIGH: f64 = 200.0;
 
@@ -66,6 +68,8 @@ struct Exponentiated {
     simplex: bool,
     /// Given by the user.
     constant: Option<f64>,
+    /// How many coordinates there were to be, the bias included; 0 when that was not said.
+    expected: f64,
     /// The rate for the next round.
     eta: f64,
     /// How many coordinates share the mass, the bias included.
@@ -75,6 +79,8 @@ struct Exponentiated {
     reference: f64,
     /// The largest `z` since it was last computed anew.
     peak: f64,
+    /// How far rounding may have moved `z` since then.
+    drift: f64,
     /// Sum of `|g|_inf^2`, and the level at which the rate changes next.
     squares: f64,
     ceiling: f64,
@@ -98,11 +104,13 @@ impl Exponentiated {
             radius: setup.radius.unwrap_or(10.0),
             simplex: setup.simplex,
             constant,
+            expected: if setup.dimension.is_some() { n } else { 0.0 },
             eta: constant.unwrap_or(0.0),
             n,
             z: each * n,
             reference: 0.0,
             peak: each * n,
+            drift: 0.0,
             squares: 0.0,
             ceiling: 0.0,
             weighted_squares: 0.0,
@@ -135,6 +143,7 @@ impl Exponentiated {
         let unseen = (self.n - slots.len() as f64).max(0.0);
         self.z = known + unseen * self.mass(0.0);
         self.peak = self.z;
+        self.drift = 0.0;
     }
 
     /// The mass of the coordinates that the theorem counts.
@@ -167,24 +176,31 @@ impl Learner for Exponentiated {
         self.n += newcomers;
         self.peak = self.peak.max(self.z);
         if o.slope != 0.0 {
-            let mut change = 0.0;
+            let (mut change, mut lost) = (0.0, 0.0);
             let mut top = f64::NEG_INFINITY;
             let slope = o.slope;
             slots.enter(x, slope, |cell, xi| {
                 let old = cell.s - slope * xi;
-                change += self.mass(cell.s) - self.mass(old);
+                let left = self.mass(old);
+                change += self.mass(cell.s) - left;
+                // `old` is what addition and subtraction left of it; the exponential magnifies that.
+                let error = self.eta * f64::EPSILON * (cell.s.abs() + (slope * xi).abs());
+                lost += if error < 1e-3 { 2.0 * error * left } else { f64::INFINITY };
                 let exponent = if self.simplex { -cell.s } else { cell.s.abs() };
                 top = top.max(exponent);
             });
             self.z += change;
+            self.drift += lost;
             self.peak = self.peak.max(self.z);
             let longest = x.norm_max().max(if slots.bias.is_some() { 1.0 } else { 0.0 });
             let square = slope * slope * longest * longest;
             self.squares += square;
             let first = self.ceiling == 0.0;
             let eta = self.eta;
-            let mut anew =
-                self.eta * top - self.reference > HIGH || !self.z.is_finite() || self.z < FALLEN * self.peak;
+            let mut anew = self.eta * top - self.reference > HIGH
+                || !self.z.is_finite()
+                || self.z < FALLEN * self.peak
+                || self.drift > DRIFTED * self.z;
             if self.constant.is_none() && self.squares > self.ceiling {
                 if first {
                     self.ceiling = square;
@@ -218,7 +234,7 @@ impl Learner for Exponentiated {
 
     fn theorem(&self) -> Theorem {
         let bound = if self.simplex { "exponential-weights" } else { "exponentiated" };
-        Theorem::new(
+        let theorem = Theorem::new(
             bound,
             &[
                 ("ball", self.radius),
@@ -226,6 +242,11 @@ impl Learner for Exponentiated {
                 ("n", self.count()),
                 ("sum_eta_g2", self.weighted_squares),
             ],
-        )
+        );
+        // Where masses may be below their start, a newcomer's raises the potential.
+        if self.simplex && self.n > self.expected {
+            return theorem.unmet("a feature is beyond --dimension");
+        }
+        theorem
     }
 }

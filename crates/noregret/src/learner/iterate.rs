@@ -13,8 +13,16 @@ const RECOMPUTE: u64 = 1 << 16;
 /// Below this scale the vector is folded, so that `1/a` stays far from overflow.
 const SMALLEST_SCALE: f64 = 1e-100;
 
-/// A squared norm that has lost this much to cancellation is computed anew.
-const CANCELLED: f64 = 1e-9;
+/// A squared norm that rounding may have moved by this part of itself is computed anew.
+const DRIFTED: f64 = 1e-9;
+
+/// What one update of a squared norm may lose, relative to the numbers that enter it: the sums of
+/// the prediction and of `|x|^2`, and a few operations. Long rows are summed in four chains.
+const LOST: f64 = 16.0 * f64::EPSILON;
+
+/// The average is a difference of two numbers; where both would outgrow it by more than this in one
+/// step, or have, the sum of the iterates so far moves into `b` alone.
+const OUTGROWN: f64 = 1e3;
 
 /// `w = a v` with `q = |w|^2`: projection and shrinkage touch one number.
 ///
@@ -27,15 +35,19 @@ pub(crate) struct Scaled {
     pub(crate) t: u64,
     /// The scale.
     a: f64,
-    /// `|w|^2`.
-    pub(crate) q: f64,
+    /// `|w|^2`, up to `drift`.
+    q: f64,
+    /// How far rounding may have moved `q`.
+    drift: f64,
+    /// The largest `|w|^2` so far, where the average is kept.
+    largest: f64,
     /// The sum of the scales of the iterates averaged since the last fold.
     sum_a: f64,
 }
 
 impl Default for Scaled {
     fn default() -> Self {
-        Self { t: 0, a: 1.0, q: 0.0, sum_a: 0.0 }
+        Self { t: 0, a: 1.0, q: 0.0, drift: 0.0, largest: 0.0, sum_a: 0.0 }
     }
 }
 
@@ -65,6 +77,14 @@ impl Scaled {
         radius: Option<f64>,
     ) {
         if outcome.slope != 0.0 {
+            let grown = step * step * outcome.norm_squared;
+            if M::KEPT {
+                let most = OUTGROWN * self.t as f64 * self.a;
+                self.largest = self.largest.max(self.q);
+                if self.sum_a * self.sum_a * grown > most * most * self.largest {
+                    self.fold(slots);
+                }
+            }
             let dv = -step / self.a;
             let sum_a = self.sum_a;
             slots.enter(x, outcome.slope, |cell, xi| {
@@ -73,9 +93,9 @@ impl Scaled {
                 cell.state.mean.add(sum_a * change);
             });
             let before = self.q;
-            let grown = step * step * outcome.norm_squared;
             self.q = before - 2.0 * step * outcome.z + grown;
-            if self.q < CANCELLED * (before + grown) {
+            self.drift += LOST * (before + grown);
+            if self.drift > DRIFTED * self.q {
                 self.recompute(slots);
             }
         }
@@ -85,9 +105,12 @@ impl Scaled {
         if let Some(radius) = radius
             && self.q > radius * radius
         {
-            self.a *= radius / self.q.sqrt();
+            let rho = radius / self.q.sqrt();
+            self.a *= rho;
             self.q = radius * radius;
-            if self.a < SMALLEST_SCALE {
+            self.drift = self.drift * rho * rho + LOST * self.q;
+            let outgrown = M::KEPT && self.sum_a > OUTGROWN * self.t as f64 * self.a;
+            if self.a < SMALLEST_SCALE || outgrown {
                 self.fold(slots);
             }
         }
@@ -95,6 +118,12 @@ impl Scaled {
 
     fn recompute<M: Mean>(&mut self, slots: &Slots<Weight<M>>) {
         self.q = self.a * self.a * slots.norm_squared(|c| c.state.v);
+        self.drift = (4 + slots.len()) as f64 * f64::EPSILON * self.q;
+    }
+
+    /// A number that `|w|^2` does not exceed, and hardly differs from.
+    pub(crate) fn norm_squared(&self) -> f64 {
+        self.q + self.drift
     }
 
     /// Puts the scale into the vector. The sum of the iterates so far moves into `b` alone, because
@@ -127,9 +156,13 @@ pub(crate) struct OfLedger {
     pub(crate) t: u64,
     /// The multiple (0 before the first round).
     pub(crate) a: f64,
-    /// `|S|^2`.
+    /// `|S|^2`, up to `drift`.
     pub(crate) q: f64,
-    /// The sum of the multiples so far.
+    /// How far rounding may have moved `q`.
+    drift: f64,
+    /// The largest `|w|^2` so far, where the average is kept.
+    largest: f64,
+    /// The sum of the multiples of the iterates averaged since the last fold.
     sum_a: f64,
 }
 
@@ -150,7 +183,18 @@ impl OfLedger {
         outcome: &Outcome,
     ) -> f64 {
         self.t += 1;
-        self.sum_a += self.a;
+        let grown = outcome.slope * outcome.slope * outcome.norm_squared;
+        if M::KEPT {
+            let most = OUTGROWN * self.t as f64;
+            if self.sum_a.abs() > most * self.a.abs() {
+                self.fold(slots);
+            }
+            self.sum_a += self.a;
+            self.largest = self.largest.max(self.a * self.a * self.q);
+            if self.sum_a * self.sum_a * grown > most * most * self.largest {
+                self.fold(slots);
+            }
+        }
         if outcome.slope != 0.0 {
             // <S, x> from the prediction where it can be had, else from S.
             let sx = if self.a == 0.0 { slots.dot(x, |c| c.s) } else { outcome.z / self.a };
@@ -158,9 +202,9 @@ impl OfLedger {
             let slope = outcome.slope;
             slots.enter(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));
             let before = self.q;
-            let grown = slope * slope * outcome.norm_squared;
             self.q = before + 2.0 * slope * sx + grown;
-            if self.q < CANCELLED * (before + grown) {
+            self.drift += LOST * (before + grown);
+            if self.drift > DRIFTED * self.q {
                 self.recompute(slots);
             }
         }
@@ -172,6 +216,16 @@ impl OfLedger {
 
     fn recompute<M: Mean>(&mut self, slots: &Slots<Dual<M>>) {
         self.q = slots.norm_squared(|c| c.s);
+        self.drift = (4 + slots.len()) as f64 * f64::EPSILON * self.q;
+    }
+
+    /// Moves the sum of the iterates so far into `b` alone.
+    fn fold<M: Mean>(&mut self, slots: &mut Slots<Dual<M>>) {
+        for cell in slots.iter_mut() {
+            let s = cell.s;
+            cell.state.0.add(-self.sum_a * s);
+        }
+        self.sum_a = 0.0;
     }
 
     /// `w_i`.
@@ -184,8 +238,8 @@ impl OfLedger {
         (M::KEPT && self.t > 0).then(|| (self.sum_a * cell.s - cell.state.0.get()) / self.t as f64)
     }
 
-    /// `|w|^2`.
+    /// A number that `|w|^2` does not exceed, and hardly differs from.
     pub(crate) fn norm_squared(&self) -> f64 {
-        self.a * self.a * self.q
+        self.a * self.a * (self.q + self.drift)
     }
 }

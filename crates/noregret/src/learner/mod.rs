@@ -78,7 +78,7 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
         None
     }
 
-    /// `|w|^2`, where it is known in O(1).
+    /// A number that `|w|^2` does not exceed and hardly differs from, where it is known in O(1).
     fn norm_squared(&self) -> Option<f64> {
         None
     }

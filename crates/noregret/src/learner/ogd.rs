@@ -103,7 +103,7 @@ impl<M: Mean> Learner for Ogd<M> {
     }
 
     fn norm_squared(&self) -> Option<f64> {
-        Some(self.w.q)
+        Some(self.w.norm_squared())
     }
 
     fn theorem(&self) -> Theorem {

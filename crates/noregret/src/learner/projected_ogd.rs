@@ -111,7 +111,7 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
     }
 
     fn norm_squared(&self) -> Option<f64> {
-        Some(self.w.q)
+        Some(self.w.norm_squared())
     }
 
     fn ball(&self, _: f64) -> Option<f64> {

@@ -117,7 +117,7 @@ impl Comparator {
 
     /// An upper bound of `Psi*(-S)` for a true `S` that is within `error` (in Euclidean norm) of the
     /// vector `s` of `d` coordinates. `rounds` is `T`.
-    pub fn support(&self, s: impl Iterator<Item = f64>, d: usize, error: f64, rounds: f64) -> f64 {
+    pub fn support(&self, s: impl Iterator<Item = f64> + Clone, d: usize, error: f64, rounds: f64) -> f64 {
         let value = match *self {
             Comparator::L2 { radius } => radius * (norm2(s) + error),
             Comparator::L1 { radius } => radius * (s.fold(0.0, |m: f64, x| m.max(x.abs())) + error),
@@ -138,6 +138,12 @@ impl Comparator {
     }
 }
 
-fn norm2(s: impl Iterator<Item = f64>) -> f64 {
-    super::round_up(s.map(|x| x * x).collect::<Sum>().value().sqrt())
+/// The Euclidean norm, not below the true one. Where the squares would leave the range of f64 from
+/// below, the numbers are scaled first; from above, infinity is no lie.
+fn norm2(s: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = s.clone().fold(0.0, |m: f64, x| m.max(x.abs()));
+    let scale = if largest > 0.0 && largest < 1e-100 { 1e-200 } else { 1.0 };
+    let norm = s.map(|x| (x / scale) * (x / scale)).collect::<Sum>().value().sqrt() * scale;
+    // A NaN among the numbers is one in the sum, though not in the largest.
+    super::round_up(norm)
 }

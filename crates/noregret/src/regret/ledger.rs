@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 /// The unit roundoff of f64.
 const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
+/// The least number above 0: what a product may lose where f64 ends.
+const UNDERFLOW: f64 = f64::MIN_POSITIVE * f64::EPSILON;
+
 /// The scalars of a ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Book {
@@ -121,7 +124,8 @@ impl Book {
         let gradient = alpha * alpha * r.norm_squared;
         self.gradient_squared = self.gradient_squared.max(gradient);
         self.squares.add(gradient);
-        self.reach += gradient.sqrt();
+        // Not the root of `gradient`, whose square leaves the range of f64 first.
+        self.reach += alpha.abs() * r.norm_squared.sqrt();
         self.heaviest = if self.rounds == 1 { r.weight } else { self.heaviest.max(r.weight) };
         self.lightest = if self.rounds == 1 { r.weight } else { self.lightest.min(r.weight) };
         self.largest_label = self.largest_label.max(r.y.abs());
@@ -194,9 +198,10 @@ impl Book {
         // The losses and slopes are a few roundings off, the products one: 16 cover all of them.
         // Each of the T additions to a coordinate of S is off by at most one rounding of a partial
         // sum, and the slopes by a few of their own: (T + 8) roundings of Q cover both.
-        let error = (rounds + extra.rounds + 8.0) * ROUNDOFF * (self.reach + extra.reach);
-        let slack = 16.0 * ROUNDOFF * (self.magnitude + k.abs());
         let d = s.features.len() + usize::from(s.bias.is_some());
+        let additions = rounds + extra.rounds + 8.0;
+        let error = additions * (ROUNDOFF * (self.reach + extra.reach) + UNDERFLOW * (d as f64).sqrt());
+        let slack = 16.0 * ROUNDOFF * (self.magnitude + k.abs()) + 8.0 * additions * UNDERFLOW;
         let total = k - comparator.support(s.iter(), d, error, rounds) - slack;
         let floor = self.floor.map_or(f64::NEG_INFINITY, |f| round_down(f.value()));
         let best = round_down(round_down(total.max(floor)) / n);
@@ -265,7 +270,11 @@ impl Ledger {
     /// the ledger's and, where there is one, the second ledger's. None before the first round.
     pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
         let all = self.book.lower(comparator, &self.s, self.book.k.value(), &self.extra)?;
-        let own = self.own.as_ref().and_then(|(k, s)| self.book.lower(comparator, s, *k, &self.extra));
+        // The learner's own constant is a plain sum, off by at most a rounding of it in every round.
+        let own = self.own.as_ref().and_then(|(k, s)| {
+            let k = k - (self.book.rounds as f64 + 8.0) * ROUNDOFF * k.abs();
+            self.book.lower(comparator, s, k, &self.extra)
+        });
         Some(own.map_or(all, |own| own.max(all)))
     }
 

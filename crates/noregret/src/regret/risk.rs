@@ -38,8 +38,8 @@ pub struct Facts<'a> {
     pub label_bound: Option<f64>,
     /// The learner's ball, given the longest row.
     pub ball: &'a dyn Fn(f64) -> Option<f64>,
-    /// The certified average regret against the learner's own ball.
-    pub regret_at_most: Option<f64>,
+    /// The certified average regret against a class, and a Euclidean ball that holds the class.
+    pub regret_at_most: Option<(f64, f64)>,
     /// Whether the iterates were made in one pass over the stream.
     pub one_pass: bool,
 }
@@ -69,13 +69,15 @@ pub fn risk(facts: &Facts<'_>) -> Risk {
     if book.rounds == 0 {
         unmet.push("no example has been seen".to_owned());
     }
-    if book.rounds > 0 && (book.heaviest != 1.0 || book.lightest != 1.0) {
+    let equal = book.heaviest == 1.0 && book.lightest == 1.0 && book.examples == book.rounds;
+    if book.rounds > 0 && !equal {
         unmet.push("importance weights other than 1".to_owned());
     }
     if !facts.one_pass {
         unmet.push("the model was resumed after several passes".to_owned());
     }
-    let range = match (facts.ball)(x) {
+    let ball = (facts.ball)(x);
+    let range = match ball {
         None => {
             unmet.push("the learner's iterates have no ball fixed in advance".to_owned());
             None
@@ -96,7 +98,11 @@ pub fn risk(facts: &Facts<'_>) -> Risk {
         let t = book.rounds as f64;
         let log = (1.0 / facts.delta).ln();
         at_most = Some(round_up(average + c * (log / (2.0 * t)).sqrt()));
-        excess_at_most = facts.regret_at_most.map(|r| round_up(r + c * (2.0 * log / t).sqrt()));
+        // The range is that of losses in the learner's ball: the comparators must lie in it too.
+        excess_at_most = facts
+            .regret_at_most
+            .filter(|(_, radius)| ball.is_some_and(|ball| *radius <= ball))
+            .map(|(regret, _)| round_up(regret + c * (2.0 * log / t).sqrt()));
     }
     Risk { delta: facts.delta, at_most, excess_at_most, unmet, assumes }
 }

@@ -20,8 +20,9 @@ pub(super) static ENTRY: Entry = Entry {
 
 pub(super) fn value(c: &Constants) -> Option<f64> {
     let (u, eta, n) = (c.get("ball")?, c.get("eta")?, c.get("n")?);
-    if eta == 0.0 {
-        // No gradient has been seen, so nothing can be regretted.
+    if c.get("sum_g2")? == 0.0 {
+        // No gradient has been seen, so nothing can be regretted. A rate of 0 alone does not say so:
+        // gradients beyond the range of f64 leave one too.
         return Some(0.0);
     }
     Some(u * (n.ln() / eta + c.get("sum_eta_g2")? / 2.0))
