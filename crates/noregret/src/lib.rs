@@ -28,3 +28,8 @@ pub mod parameter;
 pub mod regret;
 pub mod report;
 pub mod round;
+
+/// The example in the README is compiled and run with the other documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
