@@ -47,7 +47,9 @@ proptest! {
     fn the_perceptrons_norm_is_at_most_x_times_the_root_of_its_mistakes(rows in stream(5, 60)) {
         let hinge = loss::build("hinge", []).unwrap();
         let mut rows = labelled(&rows, &*hinge);
-        rows.iter_mut().for_each(|r| r.1 = 1.0);
+        for row in &mut rows {
+            row.1 = 1.0;
+        }
         let run = run(&Config::new("perceptron", "hinge"), &rows, 5);
         let (mut longest, mut m) = (0.0f64, 0.0f64);
         for (k, (_, _, x)) in rows.iter().enumerate() {
