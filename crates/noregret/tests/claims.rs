@@ -69,10 +69,9 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
         assert!(a == b || (a - b).abs() <= 1e-13 * reach, "{name}: S {a} {b}");
     }
     let average = suffered.value() / n;
-    let own = if sigma.is_none() {
-        engine.average_loss().unwrap()
-    } else {
-        engine.ledger().book.penalised_loss(sigma.unwrap()).unwrap()
+    let own = match sigma {
+        None => engine.average_loss().unwrap(),
+        Some(sigma) => engine.ledger().book.penalised_loss(sigma).unwrap(),
     };
     assert!(close(own, average, 1e-9), "{name}: {own} {average}");
     let (regret, best) = (certificate.regret_at_most, certificate.best_at_least);
@@ -127,29 +126,17 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
 
 /// Iterates of a learner with a ball never leave it.
 fn check_ball(config: &Config, run: &Run) {
-    let radius = config.radius.unwrap_or(10.0);
-    for w in run.iterates.iter().chain([&dense(
-        &run.engine.weights(),
-        run.iterates
-            .first()
-            .map_or(D as usize, |w| w.len() - usize::from(config.bias))
-            .max(run.engine.dimension()),
-    )]) {
+    let simplex = config.comparator.as_deref() == Some("simplex");
+    let radius = config.radius.unwrap_or(if simplex { 1.0 } else { 10.0 });
+    let given = format!("{:?}", config.parameters);
+    let last: Vec<f64> = run.engine.weights().iter().collect();
+    for w in run.iterates.iter().chain([&last]) {
         let length = match config.learner.as_str() {
-            "projected-ogd" | "subgradient" => norm(w),
-            "ftrl" if format!("{:?}", config.parameters).contains("no") => 0.0,
-            "ftrl" => norm(w),
-            "follow-the-leader" if format!("{:?}", config.parameters).contains("box") => {
-                w.iter().fold(0.0f64, |m, v| m.max(v.abs()))
-            }
-            "follow-the-leader" => norm(w),
+            "follow-the-leader" if given.contains("box") => w.iter().fold(0.0, |m: f64, v| m.max(v.abs())),
             "exponentiated" => w.iter().map(|v| v.abs()).sum(),
+            "ftrl" if given.contains("no") => 0.0,
+            "projected-ogd" | "subgradient" | "ftrl" | "follow-the-leader" => norm(w),
             _ => 0.0,
-        };
-        let radius = if config.comparator.as_deref() == Some("simplex") && config.radius.is_none() {
-            1.0
-        } else {
-            radius
         };
         assert!(length <= radius * (1.0 + 1e-9), "{config:?}: {length} outside of {radius}");
     }
@@ -172,7 +159,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(800))]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn no_comparator_of_a_hundred_beats_the_certificate(
@@ -263,9 +250,7 @@ proptest! {
         prop_assert_eq!(a.is_some(), b.is_some());
         let Some(best) = a else { return Ok(()) };
         prop_assert!(close(best, b.unwrap(), 1e-12));
-        let starts = [forth.s.iter().map(|s| -1e3 * s).collect::<Vec<_>>()];
-        let mut starts = starts.to_vec();
-        starts[0] = dense(&forth.s, D as usize).iter().map(|s| -1e3 * s).collect();
+        let starts = [dense(&forth.s, D as usize).iter().map(|s| -1e3 * s).collect::<Vec<_>>()];
         for u in rivals(&union, &*loss, comparator.name(), (radius, sigma), (D as usize, bias), &starts, 40) {
             let rival = total(&union, &*loss, &u, bias, sigma);
             prop_assert!(best * n <= rival.value + rival.error || !rival.value.is_finite());
@@ -413,7 +398,6 @@ proptest! {
     fn averages_under_wild_values_are_those_of_the_stored_iterates(
         rows in adversary(),
         bias in any::<bool>(),
-        which in any::<prop::sample::Index>(),
     ) {
         for entry in noregret::learner::ENTRIES {
             for name in ["hinge", "logistic", "absolute"] {
@@ -429,7 +413,6 @@ proptest! {
                 }
             }
         }
-        let _ = which;
     }
 }
 
@@ -685,6 +668,24 @@ fn nothing_is_claimed_before_the_first_round() {
             assert!(engine.average_loss().is_none() && engine.averaged().is_none());
             // A row of weight 0 is no round.
             engine.learn_f64(block(&[(1.0, 0.0, vec![(0, 1.0)])]).rows()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_cancels_inside_the_poisson_loss_is_covered() {
+    // Near y = e and z = 1 the loss e^z - y z, its slope and its floor y - y ln y are differences of
+    // numbers near e, each a rounding off; none of them is larger than that rounding itself.
+    let loss = loss::build("poisson", []).unwrap();
+    for k in 1..60u32 {
+        let y = 2.718281828459045 + f64::from(k) * 4.4e-16;
+        let mut config = config("ogd", "poisson", &[("schedule", "constant"), ("eta", "0.1")]);
+        config.bias = false;
+        config.radius = Some(2.0);
+        let run = run(&config, &vec![(y, 1.0, vec![(0, 1.0)]); 40], 1);
+        let best = run.engine.certificate().unwrap().best_at_least;
+        if loss.floor(y) != 0.0 {
+            assert!(best <= loss.floor(y) - f64::EPSILON * y, "{y}: {best:e} {:e}", loss.floor(y));
         }
     }
 }
