@@ -9,11 +9,9 @@ use noregret::{learner, loss};
 
 /// The inputs of a command.
 pub(crate) fn data() -> Arg {
-    Arg::new("data")
-        .value_name("DATA")
-        .required(true)
-        .num_args(1..)
-        .help("Files, patterns such as 'part-*.svm.gz', or - for standard input; gzip and zstd are recognised")
+    Arg::new("data").value_name("DATA").required(true).num_args(1..).help(
+        "Files, patterns such as 'part-*.svm.gz', or - for standard input; gzip and zstd are recognised",
+    )
 }
 
 /// How to read them, and flags that every command has.
@@ -67,6 +65,11 @@ pub(crate) fn common(command: Command) -> Command {
 /// `--name VALUE`.
 pub(crate) fn option(name: &'static str, value: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).num_args(1)
+}
+
+/// `--name VALUE` for a number; what is negative is refused with the reason, not as an unknown flag.
+pub(crate) fn number(name: &'static str, value: &'static str) -> Arg {
+    option(name, value).value_parser(value_parser!(f64)).allow_negative_numbers(true)
 }
 
 /// `--name`.
@@ -134,6 +137,7 @@ pub(crate) fn registry(mut command: Command) -> Command {
                 .long(parameter.name)
                 .value_name(value)
                 .num_args(1)
+                .allow_negative_numbers(true)
                 .help_heading("Parameters of learners and losses")
                 .help(format!("{}: {meaning}", owners.join(", "))),
         );

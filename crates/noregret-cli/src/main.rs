@@ -23,7 +23,7 @@ fn main() -> ExitCode {
                 // Whoever read the output has seen enough.
                 return ExitCode::from(OK);
             }
-            eprintln!("noregret: {error:#}");
+            screen::message(&format!("noregret: {error:#}"));
             ExitCode::from(code(&error))
         }
     }

@@ -51,9 +51,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let model = Model::load(Path::new(path))?;
     let top = *matches.get_one::<u32>("top").expect("clap has a default") as usize;
     let weights = if matches.get_flag("averaged") {
-        model.engine.averaged().ok_or_else(|| {
-            UsageError::new("the model keeps no average: it was learned without --average")
-        })?
+        model
+            .engine
+            .averaged()
+            .ok_or_else(|| UsageError::new("the model keeps no average: it was learned without --average"))?
     } else {
         model.engine.weights()
     };
@@ -100,11 +101,19 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     if !said.is_empty() {
         line("settings", said.join(" "));
     }
-    line("examples", format!("{} ({} pass(es))", engine.examples(), engine.passes_before()));
+    line(
+        "examples",
+        format!(
+            "{} ({} pass{})",
+            engine.examples(),
+            engine.passes_before(),
+            if engine.passes_before() == 1 { "" } else { "es" }
+        ),
+    );
     line("features", format!("{}{}", engine.dimension(), if config.bias { " and a bias" } else { "" }));
     let hashed = model.reading.schema.bits.map_or(String::new(), |b| format!(", names hashed to {b} bits"));
     line("format", format!("{}{hashed}", model.reading.format));
-    line("labels", model.labels.describe());
+    line("labels", model.labels.describe().trim_start_matches("labels: ").to_owned());
     line("norm", format!("{:.6}", weights.norm()));
     if let Some(loss) = engine.average_loss() {
         line("loss so far", format!("{loss:.6}"));

@@ -74,11 +74,8 @@ pub(crate) fn run_losses(matches: &ArgMatches) -> Result<u8> {
             .ok()
             .and_then(|l| l.lipschitz())
             .map_or("none".to_owned(), |c| c.to_string());
-        let details = vec![
-            ("formula", e.formula.to_owned()),
-            ("labels", labels.to_owned()),
-            ("Lipschitz", lipschitz),
-        ];
+        let details =
+            vec![("formula", e.formula.to_owned()), ("labels", labels.to_owned()), ("Lipschitz", lipschitz)];
         Told { name: e.name, summary: e.summary, details, parameters: e.parameters, json: json!(e) }
     });
     tell(matches, "loss", told.collect())
@@ -97,11 +94,9 @@ fn tell(matches: &ArgMatches, what: &str, mut told: Vec<Told>) -> Result<u8> {
     if let Some(name) = one {
         let names: Vec<&str> = told.iter().map(|t| t.name).collect();
         if !names.contains(&name.as_str()) {
-            return Err(UsageError(format!(
-                "there is no {what} `{name}`; there are {}",
-                names.join(", ")
-            ))
-            .into());
+            return Err(
+                UsageError(format!("there is no {what} `{name}`; there are {}", names.join(", "))).into()
+            );
         }
         told.retain(|t| t.name == name);
     }
