@@ -34,8 +34,7 @@ fn code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<Error>() {
         Some(Error::Usage(_)) => USAGE,
         Some(Error::Format(_) | Error::Diverged(_) | Error::Model { .. }) => BAD_INPUT,
-        Some(Error::Io { .. }) => IO,
         None if error.is::<noregret::error::UsageError>() => USAGE,
-        None => IO,
+        Some(Error::Io { .. }) | None => IO,
     }
 }

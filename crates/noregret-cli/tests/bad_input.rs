@@ -185,11 +185,8 @@ fn a_model_that_has_seen_nothing_does_not_replace_an_old_one() {
 #[test]
 fn a_learner_that_diverges_says_where_and_what_to_do() {
     let folder = Folder::new();
-    let mut text = String::new();
-    for k in 0..100 {
-        text += &format!("{} 1:{}\n", k % 7, 100 + k);
-    }
-    folder.write("a.svm", text);
+    let text: Vec<String> = (0..100).map(|k| format!("{} 1:{}\n", k % 7, 100 + k)).collect();
+    folder.write("a.svm", text.concat());
     let flags = "--loss square --learner ogd --schedule constant --eta 10";
     let ran = folder.run(&format!("learn a.svm {flags} --model m")).exits(3);
     let ran = ran.says(&["noregret: a.svm:", "diverged", "--eta", "model saved to m after"]);

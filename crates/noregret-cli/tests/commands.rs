@@ -262,10 +262,8 @@ fn the_demo_proves_its_certificate() {
 fn options(help: &str) -> Vec<(String, Option<String>)> {
     let mut found = Vec::new();
     for line in help.lines() {
-        let Some(at) = line.find("--") else { continue };
-        if !line[..at].trim().trim_end_matches(',').trim_start_matches('-').len().le(&1) {
-            continue;
-        }
+        // An option stands at the margin, after its short form; further right is prose.
+        let Some(at) = line.find("--").filter(|at| *at <= 6) else { continue };
         let mut words = line[at + 2..].split_whitespace();
         let name = words.next().unwrap().to_owned();
         let value =

@@ -6,6 +6,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use noregret::error::{Error, UsageError};
 use noregret::generate::{self, Dimension};
 use serde_json::{Map, json};
+use std::fmt::Write;
 use std::path::Path;
 
 pub(crate) fn command() -> Command {
@@ -17,7 +18,7 @@ pub(crate) fn command() -> Command {
             Dimension::Rows => ", d = n".to_owned(),
         };
         let noise = e.noise.map_or(String::new(), |p| format!(", noise = {p}"));
-        list += &format!("  {:13} {} [n = {}{d}{noise}]\n", e.name, e.summary, e.n);
+        let _ = writeln!(list, "  {:13} {} [n = {}{d}{noise}]", e.name, e.summary, e.n);
     }
     arguments::common(
         Command::new("generate")

@@ -17,6 +17,7 @@ use noregret::model::{Model, Reading};
 use noregret::report::progress::{HEADING, decimal, line};
 use noregret::report::{Progress, ProgressRow, Run, summary, verdict};
 use settings::Settings;
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -343,7 +344,9 @@ impl Learning {
 pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
     let tally = engine.tally();
     let mut text = String::new();
-    let mut line = |label: &str, value: String| text += &format!("{label:<18} {value}\n");
+    let mut line = |label: &str, value: String| {
+        let _ = writeln!(text, "{label:<18} {value}");
+    };
     let earlier = engine.examples() - run.examples;
     let more = if earlier > 0 { format!("; {} with those before", engine.examples()) } else { String::new() };
     let rate = run.examples as f64 / run.seconds.max(1e-9);
@@ -395,7 +398,7 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
                 "average model's risk at most {} with probability {}, if examples are i.i.d.{}",
                 decimal(value, f64::ceil),
                 ((1.0 - risk.delta) * 1e9).round() / 1e9,
-                risk.assumes.iter().map(|a| format!(" and {a}")).collect::<String>()
+                risk.assumes.iter().map(|a| format!(" and {a}")).collect::<Vec<_>>().concat()
             ),
             None => format!("no risk bound ({})", risk.unmet.join("; ")),
         },
@@ -416,7 +419,7 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
     }
     line("model norm", decimal(engine.weights().norm(), f64::round));
     if let Some(verdict) = verdict(engine) {
-        text += &format!("\n{verdict}\n");
+        let _ = writeln!(text, "\n{verdict}");
     }
     text
 }

@@ -120,7 +120,8 @@ impl Container {
             let (bytes, tail) = rest.split_at(size);
             rest = tail;
             let section = if kind == "f64" {
-                let numbers: Vec<f64> = bytes.chunks_exact(8).map(|c| f64::from_le_bytes(array(c, 0))).collect();
+                let numbers: Vec<f64> =
+                    bytes.chunks_exact(8).map(|c| f64::from_le_bytes(array(c, 0))).collect();
                 if numbers.iter().any(|x| !x.is_finite()) {
                     return Err(format!("section `{name}` holds a number that is not finite"));
                 }
