@@ -23,7 +23,7 @@ fn main() -> ExitCode {
                 // Whoever read the output has seen enough.
                 return ExitCode::from(OK);
             }
-            eprintln!("noregret: {error:#}");
+            screen::message(&format!("noregret: {error:#}"));
             ExitCode::from(code(&error))
         }
     }
@@ -34,8 +34,7 @@ fn code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<Error>() {
         Some(Error::Usage(_)) => USAGE,
         Some(Error::Format(_) | Error::Diverged(_) | Error::Model { .. }) => BAD_INPUT,
-        Some(Error::Io { .. }) => IO,
         None if error.is::<noregret::error::UsageError>() => USAGE,
-        None => IO,
+        Some(Error::Io { .. }) | None => IO,
     }
 }

@@ -64,6 +64,9 @@ pub struct Engine {
     passes_before: u32,
 }
 
+/// What a round may bring at most, so that sums and squares over a whole stream stay finite.
+const LARGEST: f64 = 1e200;
+
 struct Bench<'a> {
     loss: &'a dyn Loss,
     book: &'a mut Book,
@@ -82,11 +85,9 @@ impl Judge for Bench<'_> {
     ) -> Result<Outcome, Diverged> {
         let loss = self.loss.value(z, y);
         let slope = self.loss.slope(z, y);
-        // Theorems, steps and norms square the gradient, so its square must be a number too.
-        let alpha = weight * slope;
-        let gradient = alpha * alpha * norm_squared;
-        if !(z.is_finite() && (weight * loss).is_finite() && (alpha * z).is_finite() && gradient.is_finite())
-        {
+        let gradient_squared = (weight * slope) * (weight * slope) * norm_squared;
+        let fits = |value: f64| value.abs() <= LARGEST;
+        if !(fits(z) && fits(weight * loss) && fits(weight * slope * z) && fits(gradient_squared)) {
             return Err(Diverged { z, loss });
         }
         self.tally.enter(z, y, weight);
@@ -204,9 +205,10 @@ impl Engine {
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
         done.map_err(|(_, diverged)| {
             Error::Diverged(format!(
-                "the learner diverged at example {}: prediction {:e}, loss {:e}; choose a smaller \
+                "the learner diverged at example {}{}: prediction {:.3e}, loss {:.3e}; choose a smaller \
                  --eta, a learner with a ball (--learner projected-ogd --radius U), or scale the features",
-                self.examples() + 1,
+                1 + if self.pass == 1 { self.examples() } else { self.book.examples },
+                if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) },
                 diverged.z,
                 diverged.loss
             ))
@@ -251,6 +253,11 @@ impl Engine {
     /// Rows of the first pass, earlier runs included.
     pub fn examples(&self) -> u64 {
         self.first_book().examples + self.base.as_ref().map_or(0, |b| b.book.examples)
+    }
+
+    /// Rows of the current pass in this run.
+    pub fn pass_examples(&self) -> u64 {
+        self.book.examples
     }
 
     fn first_book(&self) -> &Book {
