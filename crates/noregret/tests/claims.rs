@@ -682,7 +682,7 @@ fn what_cancels_inside_the_poisson_loss_is_covered() {
     // numbers near e, each a rounding off; none of them is larger than that rounding itself.
     let loss = loss::build("poisson", []).unwrap();
     for k in 1..60u32 {
-        let y = 2.718281828459045 + f64::from(k) * 4.4e-16;
+        let y = std::f64::consts::E + f64::from(k) * 4.4e-16;
         let mut config = config("ogd", "poisson", &[("schedule", "constant"), ("eta", "0.1")]);
         config.bias = false;
         config.radius = Some(2.0);
