@@ -363,10 +363,15 @@ impl Engine {
                 later(self.part().best_at_least(comparator));
             }
         }
-        let from = match comparator {
-            Comparator::Ridge { sigma } => ledger.book.penalised_loss(*sigma)?,
-            _ => ledger.book.average_loss()?,
+        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
+        let book = &ledger.book;
+        let (from, terms) = match comparator {
+            Comparator::Ridge { sigma } => {
+                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
+            }
+            _ => (book.average_loss()?, book.magnitude),
         };
+        let from = regret::round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
         if !from.is_finite() {
             return None;
         }
@@ -375,7 +380,7 @@ impl Engine {
             comparator: comparator.name(),
             radius: comparator.radius(),
             radius_from,
-            regret_at_most: regret::round_up(regret::round_up(from) - best),
+            regret_at_most: regret::round_up(from - best),
             best_at_least: best,
         })
     }
