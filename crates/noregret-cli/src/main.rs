@@ -23,7 +23,9 @@ fn main() -> ExitCode {
                 // Whoever read the output has seen enough.
                 return ExitCode::from(OK);
             }
-            screen::message(&format!("noregret: {error:#}"));
+            // The library's errors tell their causes themselves.
+            let told = if error.is::<Error>() { error.to_string() } else { format!("{error:#}") };
+            screen::message(&format!("noregret: {told}"));
             ExitCode::from(code(&error))
         }
     }

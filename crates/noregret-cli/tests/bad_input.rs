@@ -119,7 +119,8 @@ fn a_line_beyond_the_limit_is_refused() {
 #[test]
 fn what_cannot_be_opened_is_an_io_error() {
     let folder = Folder::new();
-    folder.run("learn missing.svm").exits(4).says(&["missing.svm", "no such file"]);
+    let ran = folder.run("learn missing.svm").exits(4);
+    assert_eq!(ran.err, "noregret: missing.svm: no such file\n");
     folder.run("learn none-*.svm").exits(4).says(&["none-*.svm", "pattern"]);
     std::fs::create_dir(folder.path("folder")).unwrap();
     folder.run("learn folder").exits(4).says(&["folder", "directory"]);
@@ -169,6 +170,21 @@ fn the_model_so_far_is_saved_and_says_how_much_it_has_seen() {
         .exits(3)
         .says(&["bad.svm:4:6: ", "model saved to bad after 3 examples"]);
     assert_eq!(folder.read("good"), folder.read("bad"));
+}
+
+#[test]
+fn a_resumed_model_survives_a_bad_first_record() {
+    let folder = Folder::new();
+    folder.write("good.csv", "y,x,colour\n1,2,red\n0,1,blue\n");
+    folder.write("bad.csv", "y,x,colour\n1,inf,red\n");
+    folder.write("empty.csv", "");
+    folder.run("learn good.csv --model m --quiet").ok();
+    for bad in ["bad.csv", "empty.csv"] {
+        let ran = folder.run(&format!("learn {bad} --resume m --model n")).exits(3);
+        ran.says(&[bad, "model saved to n after 2 examples"]);
+        assert!(folder.read("m") == folder.read("n"), "{bad}");
+        std::fs::remove_file(folder.path("n")).unwrap();
+    }
 }
 
 #[test]

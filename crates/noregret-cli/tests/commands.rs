@@ -305,6 +305,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 "predict" => "m a.svm",
                 "inspect" => "m",
                 "generate" => "planted",
+                "demo" if name != "n" => "--n 200",
                 _ => "",
             };
             let owner = match name.as_str() {

@@ -80,23 +80,33 @@ fn a_run_over_a_big_file_ends_early_and_can_be_resumed() {
     assert_eq!(more["examples"].as_u64(), summary["examples"].as_u64().map(|n| n + 2));
 }
 
-#[test]
-fn before_the_first_example_there_is_nothing_to_save() {
-    let folder = Folder::new();
-    let mut child = folder
-        .command("learn - --format libsvm --model m --json s.json")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+/// Interrupts a run whose input never says anything.
+fn interrupt_silent(folder: &Folder, line: &str) -> Ran {
+    let mut command = folder.command(line);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pipe = child.stdin.take();
     std::thread::sleep(Duration::from_millis(700));
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     drop(pipe);
-    let ran = Ran::new(&output).ok();
+    Ran::new(&output).ok()
+}
+
+#[test]
+fn before_the_first_example_there_is_nothing_to_save() {
+    let folder = Folder::new();
+    let ran = interrupt_silent(&folder, "learn - --format libsvm --model m --json s.json");
     assert!(ran.err.contains("no model saved"), "{}", ran.err);
     assert!(!folder.path("m").exists());
     assert_eq!(folder.json("s.json")["interrupted"], true);
+}
+
+#[test]
+fn a_resumed_model_is_saved_as_it_was_when_nothing_came() {
+    let folder = Folder::new();
+    folder.write("a.csv", "y,x,colour\n1,2,red\n0,1,blue\n");
+    folder.learn("a.csv --model m");
+    interrupt_silent(&folder, "learn - --format csv --resume m --model n").says(&["after 2 examples"]);
+    assert!(folder.read("m") == folder.read("n"));
 }

@@ -212,7 +212,7 @@ fn random_damage_with_a_right_checksum_never_panics() {
     for flags in ["--average --learner projected-ogd", "--learner ridge", "--learner exponentiated"] {
         let (folder, bytes) = with_model(flags);
         let mut dice = support::Dice::new(3);
-        for _ in 0..60 {
+        for _ in 0..40 {
             let mut body = bytes[..bytes.len() - 8].to_vec();
             let at = 24 + (dice.roll() * (body.len() - 24) as f64) as usize;
             body[at] = (dice.roll() * 256.0) as u8;

@@ -105,7 +105,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         dimension: options.dimension,
         label: options.label.clone(),
         weight: options.weight.clone(),
-        ..Reading::default()
+        ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
     };
     let skip = options.skip;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
@@ -113,10 +113,20 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         return Err(UsageError::new("--passes needs files that can be read again, not standard input").into());
     }
     // The first block tells what the labels are, and so which loss is meant.
-    let first = wait(&mut reader, &stop)?;
+    let mut failed = None;
+    let first = match wait(&mut reader, &stop) {
+        Err(error) if resumed.is_some() => {
+            // There is a model already, to be saved as ever.
+            failed = Some(error);
+            None
+        }
+        first => first?,
+    };
     let (engine, labels) = match resumed {
         Some(model) => {
-            same_format(&model, reader.format_name())?;
+            if first.is_some() {
+                same_format(&model, reader.format_name())?;
+            }
             names = model.names;
             (model.engine, model.labels)
         }
@@ -143,7 +153,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         skipped: 0,
         began,
     };
-    let outcome = learning.all_passes(first, passes);
+    let outcome = match failed {
+        Some(error) => Err(error),
+        None => learning.all_passes(first, passes),
+    };
     learning.finish(matches, reading, names, outcome)
 }
 
@@ -165,13 +178,15 @@ fn wait(reader: &mut Reader, stop: &AtomicBool) -> Result<Option<Block<f32>>, Er
 fn opening(engine: &Engine) -> String {
     let config = engine.config();
     let (comparator, from) = engine.comparator();
-    let radius = match (comparator.radius(), from) {
-        (_, Some("model")) => "as long as the model".to_owned(),
-        (Some(radius), _) => format!("radius {radius}"),
-        (None, _) => format!("--l2 {}", config.l2.unwrap_or(0.0)),
+    let name = comparator.name();
+    let class = match (comparator.radius(), from) {
+        (None, _) => format!("every model, penalised by ({}/2)|u|^2 a round", config.l2.unwrap_or(0.0)),
+        (Some(radius), _) if name == "simplex" => format!("every model on the simplex of sum {radius}"),
+        (_, Some("model")) => format!("every model no larger in {name} norm than the one learned"),
+        (Some(radius), _) => format!("every model of {name} norm at most {radius}"),
     };
     let bias = if config.bias { ", the bias included" } else { "" };
-    format!("{} with {} loss, against {} ({radius}{bias})", config.learner, config.loss, comparator.name())
+    format!("{} with {} loss, measured against {class}{bias}", config.learner, config.loss)
 }
 
 impl Learning {
@@ -237,8 +252,11 @@ impl Learning {
         }
         let done = self.reader.bytes_read() + u64::from(pass - 1) * self.reader.bytes_total().unwrap_or(0);
         self.screen.advance(done, || {
-            let loss = self.engine.average_loss().unwrap_or(0.0);
-            format!("{} examples, loss {loss:.4}", self.engine.examples())
+            let (what, loss) = match pass {
+                1 => (format!("{} examples", self.engine.examples()), self.engine.average_loss()),
+                _ => (format!("pass {pass}"), self.engine.pass_loss()),
+            };
+            format!("{what}, loss {:.4}", loss.unwrap_or(0.0))
         });
         self.reader.recycle(block);
         applied.problem.map_or(Ok(()), |problem| Err(problem.into()))
@@ -274,7 +292,7 @@ impl Learning {
     fn finish(
         mut self,
         matches: &ArgMatches,
-        reading: Reading,
+        mut reading: Reading,
         mut names: NameTable,
         outcome: Result<(), Error>,
     ) -> Result<u8> {
@@ -285,20 +303,20 @@ impl Learning {
             self.screen.say(&format!("skipped: {reason}"));
         }
         if self.skipped > 0 {
-            self.screen.say(&format!("{} bad records skipped", self.skipped));
+            let records = if self.skipped == 1 { "record" } else { "records" };
+            self.screen.say(&format!("{} bad {records} skipped", self.skipped));
         }
-        for (index, name) in self.reader.names().iter() {
-            names.insert(index, name.into());
+        if self.examples > 0 {
+            for (index, name) in self.reader.names().iter() {
+                names.insert(index, name.into());
+            }
+            self.reader.format_name().unwrap_or("").clone_into(&mut reading.format);
+            reading.schema = self.reader.schema().clone();
         }
-        let format = self.reader.format_name().unwrap_or("").to_owned();
+        let format = reading.format.clone();
         let interrupted = self.stop.load(Ordering::SeqCst);
         let seconds = self.began.elapsed().as_secs_f64();
-        let model = Model {
-            reading: Reading { format: format.clone(), schema: self.reader.schema().clone(), ..reading },
-            labels: self.labels,
-            names,
-            engine: self.engine,
-        };
+        let model = Model { reading, labels: self.labels, names, engine: self.engine };
         let examples = model.engine.examples();
         // What grew beyond all bounds may be past saving.
         let sound =
