@@ -96,8 +96,8 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
 }
 
 fn class(certificate: &Certificate, sigma: Option<f64>) -> String {
-    let radius = certificate.radius.unwrap_or(0.0);
-    let radius = format!("{}", (radius * 1e4).round() / 1e4);
+    // Down: what is proved for a ball is not proved for one that is larger by a rounding.
+    let radius = (certificate.radius.unwrap_or(0.0) * 1e4).floor() / 1e4;
     match certificate.comparator {
         "l1" => format!("No linear model with |u|_1 <= {radius}"),
         "linf" => format!("No linear model with weights within {radius}"),
