@@ -212,6 +212,15 @@ fn a_learner_that_diverges_says_where_and_what_to_do() {
 }
 
 #[test]
+fn the_advice_names_a_flag_that_the_learner_has() {
+    let folder = Folder::new();
+    folder.write("a.svm", "900 1:100\n5 1:100\n7 1:100\n".repeat(30));
+    let flags = "--loss square --learner strongly-convex-ogd --l2 0.001";
+    let ran = folder.run(&format!("learn a.svm {flags}")).exits(3).says(&["diverged", "a larger --l2"]);
+    assert!(!ran.err.contains("--eta"), "{}", ran.err);
+}
+
+#[test]
 fn bad_records_are_skipped_counted_and_explained() {
     let folder = Folder::new();
     folder.write("a.svm", "+1 1:1\n-1 1:nan\n-1 2:1\nfoo 1:1\n+1 3:1 2:1\n+1 3:1\n");

@@ -203,14 +203,20 @@ impl Engine {
     }
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
+        let remedy = match self.entry {
+            e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, ",
+            e if e.penalised => "a larger --l2, ",
+            _ => "",
+        };
         done.map_err(|(_, diverged)| {
             Error::Diverged(format!(
-                "the learner diverged at example {}{}: prediction {:.3e}, loss {:.3e}; choose a smaller \
-                 --eta, a learner with a ball (--learner projected-ogd --radius U), or scale the features",
+                "the learner diverged at example {}{}: prediction {:.3e}, loss {:.3e}; choose {}a \
+                 learner with a ball (--learner projected-ogd --radius U), or scale the features",
                 1 + if self.pass == 1 { self.examples() } else { self.book.examples },
                 if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) },
                 diverged.z,
-                diverged.loss
+                diverged.loss,
+                remedy
             ))
         })
     }
