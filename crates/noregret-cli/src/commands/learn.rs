@@ -413,7 +413,8 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         "new data",
         match risk.at_most {
             Some(value) => format!(
-                "average model's risk at most {} with probability {}, if examples are i.i.d.{}",
+                "{} risk at most {} with probability {}, if examples are i.i.d.{}",
+                if engine.config().average { "the averaged model's" } else { "a random iterate's expected" },
                 decimal(value, f64::ceil),
                 ((1.0 - risk.delta) * 1e9).round() / 1e9,
                 risk.assumes.iter().map(|a| format!(" and {a}")).collect::<Vec<_>>().concat()

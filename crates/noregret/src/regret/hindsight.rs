@@ -114,8 +114,8 @@ fn scale(vector: &mut Vector, factor: f64) {
 /// The ledger of the rounds in which `u` predicts throughout: its `S` is the gradient of the total
 /// loss at `u`.
 pub fn sweep<V: Value>(rows: Rows<'_, V>, loss: &dyn Loss, u: &Vector) -> Ledger {
-    let mut ledger = Ledger::default();
-    ledger.s = Vector { features: vec![0.0; u.features.len()], bias: u.bias.map(|_| 0.0) };
+    let s = Vector { features: vec![0.0; u.features.len()], bias: u.bias.map(|_| 0.0) };
+    let mut ledger = Ledger { s, ..Ledger::default() };
     for row in rows.iter().filter(|r| r.weight > 0.0) {
         let z = u.dot(row.x);
         let slope = loss.slope(z, row.y);
