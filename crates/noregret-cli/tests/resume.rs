@@ -159,7 +159,7 @@ fn a_flag_that_contradicts_the_model_is_named() {
         ("a.csv --resume csv --label z", &["--label z", "y"]),
         ("a.csv --resume csv --weight z", &["--weight z", "feature"]),
         ("a.csv --resume m --label y", &["libsvm", "csv"]),
-        ("a.svm --resume csv", &["csv", "libsvm"]),
+        ("a.svm --resume csv", &["named features", "LIBSVM"]),
     ] {
         folder.run(&format!("learn {line}")).exits(2).says(words);
     }
