@@ -70,7 +70,7 @@ impl Progress {
     }
 }
 
-/// The heading that fits [`line`]: every column ends where its numbers end.
+/// The heading that fits [`line()`]: every column ends where its numbers end.
 pub const HEADING: &str = concat!(
     "  examples     average       since  best in hindsight      regret     error\n",
     "                  loss    last row           at least     at most      rate",
