@@ -6,6 +6,7 @@ mod inspect;
 mod learn;
 mod predict;
 mod registries;
+mod separate;
 
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -20,6 +21,7 @@ static ENTRIES: &[Entry] = &[
     Entry { command: learn::command, run: learn::run },
     Entry { command: predict::command, run: predict::run },
     Entry { command: inspect::command, run: inspect::run },
+    Entry { command: separate::command, run: separate::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },
     Entry { command: registries::learners, run: registries::run_learners },
