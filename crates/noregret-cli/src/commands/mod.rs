@@ -6,6 +6,7 @@ mod inspect;
 mod learn;
 mod predict;
 mod registries;
+mod reproduce;
 mod separate;
 
 use anyhow::Result;
@@ -22,6 +23,7 @@ static ENTRIES: &[Entry] = &[
     Entry { command: predict::command, run: predict::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: separate::command, run: separate::run },
+    Entry { command: reproduce::command, run: reproduce::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },
     Entry { command: registries::learners, run: registries::run_learners },

@@ -15,6 +15,7 @@ pub mod certificate;
 mod cheap;
 pub mod check;
 pub mod data;
+pub mod figure;
 mod game;
 mod optimistic;
 mod perceptron;
