@@ -194,7 +194,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
         return Ok(UNDECIDED);
     };
     let read_seconds = began.elapsed().as_secs_f64();
-    let solving = Instant::now();
+    let (solving, on_cpu) = (Instant::now(), thread_time());
     let mut told = Instant::now();
     let outcome = separate::separate(&data, &settings, &mut |progress| {
         if told.elapsed() >= EVERY {
@@ -204,6 +204,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
         !stop.load(Ordering::Relaxed)
     });
     let seconds = solving.elapsed().as_secs_f64();
+    let cpu_seconds = on_cpu.and_then(|before| Some(thread_time()? - before));
     if let Some(path) = matches.get_one::<String>("certificate") {
         match Certificate::new(&outcome, &data, "f32") {
             Some(certificate) => {
@@ -215,7 +216,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     }
     let target = matches.get_one::<String>("json");
     if let Some(target) = target {
-        let object = summary(&outcome, &settings, &data, &read, (read_seconds, seconds));
+        let object = summary(&outcome, &settings, &data, &read, (read_seconds, seconds, cpu_seconds));
         output::json(target, object)?;
     }
     if target.map(String::as_str) != Some("-") && !matches.get_flag("quiet") {
@@ -228,6 +229,12 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     })
 }
 
+/// Seconds that this thread has computed, where the system tells.
+fn thread_time() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 * 1e-9)
+}
+
 fn line(progress: &Progress) -> String {
     let Progress { rounds, at_least, at_most } = progress;
     format!("round {rounds}: margin between {at_least:.6e} and {at_most:.6e}")
@@ -238,7 +245,7 @@ fn summary(
     settings: &Settings,
     data: &Data,
     read: &Read,
-    (read_seconds, seconds): (f64, f64),
+    (read_seconds, seconds, cpu_seconds): (f64, f64, Option<f64>),
 ) -> Map<String, Value> {
     let value = json!({
         "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
@@ -268,6 +275,7 @@ fn summary(
         "interrupted": outcome.ended == Ended::Interrupted,
         "read_seconds": read_seconds,
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
     });
     match value {
         Value::Object(map) => map,

@@ -20,6 +20,8 @@ pub struct Bracket {
 
 /// Rows up to which a proof is also tried for an exact zero.
 const EXACT_ROWS: usize = 4096;
+/// A bound below this, relative to the longest row, may be an exact zero.
+const NEARLY: f64 = 1e-9;
 
 /// A bracket that has been checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,10 +83,12 @@ impl Bracket {
     /// Checks both sides from scratch.
     pub fn verify(&self, data: &Data) -> Verified {
         let at_least = self.w.as_ref().map_or(0.0, |w| margin_of(data, w)).max(0.0);
-        let exact = data.shape().normalize == Normalize::None
+        let bound = bound_of(data, &self.p);
+        let exact = bound <= NEARLY * data.longest()
+            && data.shape().normalize == Normalize::None
             && self.p.len() <= EXACT_ROWS
             && vanishes(self.p.iter().map(|&(i, p)| (data.row(i), p)));
-        let at_most = if exact { 0.0 } else { bound_of(data, &self.p) };
+        let at_most = if exact { 0.0 } else { bound };
         Verified {
             at_least,
             at_most,

@@ -2,7 +2,7 @@
 //! identical examples with opposite labels belong.
 
 use super::data::{Data, Row};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Weights with which rows cancel, if the search sees any. They are still to be checked.
@@ -10,14 +10,20 @@ pub(super) fn proof(data: &Data) -> Option<Vec<(usize, f64)>> {
     if let Some(i) = data.rows().position(|row| row.columns.is_empty()) {
         return Some(vec![(i, 1.0)]);
     }
-    // A look at two places of each row; only where both ways round have been seen, at all of it.
-    let mut ways: HashMap<u64, u8> = HashMap::with_capacity(data.len());
-    for row in data.rows() {
-        *ways.entry(glance(row)).or_default() |= way(row);
+    // A look at three places of each row; only where both ways round have been seen, at all of it.
+    let mut glances: Vec<(u64, u8)> = data.rows().map(|row| (glance(row), way(row))).collect();
+    glances.sort_unstable();
+    let both: HashSet<u64> = glances
+        .windows(2)
+        .filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
+        .map(|pair| pair[0].0)
+        .collect();
+    if both.is_empty() {
+        return None;
     }
     let mut seen: HashMap<u64, [Option<usize>; 2]> = HashMap::new();
     let mut bytes = Vec::new();
-    for (i, row) in data.rows().enumerate().filter(|(_, row)| ways[&glance(*row)] == 3) {
+    for (i, row) in data.rows().enumerate().filter(|(_, row)| both.contains(&glance(*row))) {
         let places = seen.entry(direction(row, &mut bytes)).or_default();
         let mine = usize::from(way(row) == 2);
         places[mine].get_or_insert(i);

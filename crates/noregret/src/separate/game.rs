@@ -143,9 +143,38 @@ impl Part {
     }
 }
 
+/// All `z_i = <w, m_i>`.
+pub(super) fn margins(data: &Data, w: &[f64], z: &mut [f64]) {
+    let fill = |from: usize, z: &mut [f64]| {
+        z.iter_mut().enumerate().for_each(|(k, z)| *z = data.row(from + k).dot(w));
+    };
+    if data.nonzeros() < WORTH_A_THREAD || data.threads < 2 {
+        return fill(0, z);
+    }
+    let share = z.len().div_ceil(data.threads).max(1);
+    std::thread::scope(|scope| {
+        let mut stretches = z.chunks_mut(share).enumerate();
+        let mine = stretches.next();
+        for (k, z) in stretches {
+            scope.spawn(move || fill(k * share, z));
+        }
+        if let Some((_, z)) = mine {
+            fill(0, z);
+        }
+    });
+}
+
 /// `<a, b>`.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let (mut a, mut b) = (a.chunks_exact(4), b.chunks_exact(4));
+    let mut sums = [0.0; 4];
+    for (a, b) in (&mut a).zip(&mut b) {
+        for k in 0..4 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// The length of a vector.

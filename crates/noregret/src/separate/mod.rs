@@ -10,6 +10,7 @@
 //! To add a method: a file with a `pub(super) static ENTRY`, its `mod` line, and its line in
 //! [`ENTRIES`].
 
+mod auto;
 pub mod bracket;
 pub mod certificate;
 mod cheap;
@@ -17,9 +18,15 @@ pub mod check;
 pub mod data;
 pub mod figure;
 mod game;
+mod max_margin;
+mod minimum_norm;
+mod mirror_prox;
 mod optimistic;
 mod perceptron;
+mod polish;
+mod smooth;
 mod theorem;
+mod wolfe;
 
 pub use bracket::{Bracket, Verified};
 pub use certificate::{Certificate, Verdict, Verifier};
@@ -30,8 +37,16 @@ use crate::error::UsageError;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Every method.
-pub static ENTRIES: &[&Entry] = &[&perceptron::ENTRY, &optimistic::ENTRY];
+/// Every method; the first is the default.
+pub static ENTRIES: &[&Entry] = &[
+    &auto::ENTRY,
+    &perceptron::ENTRY,
+    &optimistic::ENTRY,
+    &smooth::ENTRY,
+    &mirror_prox::ENTRY,
+    &max_margin::ENTRY,
+    &minimum_norm::ENTRY,
+];
 
 /// A method in the registry.
 #[derive(Debug, Serialize)]
@@ -222,6 +237,9 @@ pub struct Outcome {
     pub theorems: Vec<Checked>,
 }
 
+/// The round after which weights are polished for the first time; then at every fourfold.
+const FIRST_POLISH: u64 = 16;
+
 /// Plays until something is known. `watch` is told after every round where things stand, and ends
 /// the run by answering `false`.
 pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -249,7 +267,8 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
     let mut first_separating_round = None;
     // A check that failed by a hair is not repeated every round.
     let mut next_check = 0;
-    let ended = loop {
+    let mut next_polish = FIRST_POLISH;
+    let (ended, verified) = loop {
         method.round(data);
         let rounds = method.counts().rounds;
         let view = method.view();
@@ -257,30 +276,40 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
             first_separating_round = Some(rounds);
         }
         bracket.offer(&*method, &view, false);
+        if rounds >= next_polish && bracket.margin <= 0.0 {
+            next_polish = rounds * 4;
+            let best = view.bound[1].map_or(Which::Last, |_| Which::Average);
+            if let Some((bound, p)) = polish::polish(data, &method.weights(best), floor) {
+                bracket.offer_weights(bound, p);
+                next_check = rounds;
+            }
+        }
         if rounds >= next_check
             && let Some(ended) = settled(data, settings, floor, &*method, &view, &mut bracket)
         {
-            if let Some(ended) = ended {
-                break ended;
+            if let Some((ended, verified)) = ended {
+                break (ended, Some(verified));
             }
             next_check = rounds + 1 + rounds / 8;
         }
         let progress = Progress { rounds, at_least: bracket.margin, at_most: bracket.bound };
         if !watch(&progress) {
-            break Ended::Interrupted;
+            break (Ended::Interrupted, None);
         }
         if settings.max_rounds.is_some_and(|most| rounds >= most) {
-            break Ended::Rounds;
+            break (Ended::Rounds, None);
         }
         if settings.max_time.is_some_and(|most| began.elapsed() >= most) {
-            break Ended::Time;
+            break (Ended::Time, None);
         }
         if method.exhausted() {
-            break Ended::Exhausted;
+            break (Ended::Exhausted, None);
         }
     };
-    bracket.offer(&*method, &method.view(), true);
-    let verified = bracket.verify(data);
+    let verified = verified.unwrap_or_else(|| {
+        bracket.offer(&*method, &method.view(), true);
+        bracket.verify(data)
+    });
     Outcome {
         separable: decide(&verified, floor),
         theorems: method.theorems((verified.at_least, verified.at_most)),
@@ -313,7 +342,7 @@ fn settled(
     method: &dyn Method,
     view: &View,
     bracket: &mut Bracket,
-) -> Option<Option<Ended>> {
+) -> Option<Option<(Ended, Verified)>> {
     let narrow = |low: f64, high: f64| low > 0.0 && high - low <= settings.tolerance * high;
     let reason = match settings.stop {
         Stop::Separated if method.separated().is_some() => Ended::Separated,
@@ -328,5 +357,5 @@ fn settled(
         Ended::Tolerance => narrow(verified.at_least, verified.at_most),
         _ => verified.exact || verified.at_most <= floor,
     };
-    Some(agreed.then_some(reason))
+    Some(agreed.then_some((reason, verified)))
 }
