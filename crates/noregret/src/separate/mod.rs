@@ -15,6 +15,7 @@ pub mod bracket;
 pub mod certificate;
 mod cheap;
 pub mod check;
+mod coordinate;
 pub mod data;
 pub mod figure;
 mod game;
@@ -45,6 +46,7 @@ pub static ENTRIES: &[&Entry] = &[
     &smooth::ENTRY,
     &mirror_prox::ENTRY,
     &max_margin::ENTRY,
+    &coordinate::ENTRY,
     &minimum_norm::ENTRY,
 ];
 
