@@ -10,9 +10,11 @@ use noregret::example::reader::{CHUNK_BYTES, Next};
 use noregret::example::{LabelMap, Reader, Row};
 use noregret::report::progress::decimal;
 use noregret::separate::{
-    self, Certificate, Data, Ended, Normalize, Outcome, Progress, Settings, Shape, Stop, Verdict, Verifier,
+    self, Certificate, Data, Ended, Floor, Normalize, Outcome, Progress, Settings, Shape, Stop, Verdict,
+    Verifier,
 };
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +32,7 @@ pub(crate) fn command() -> Command {
     let methods = separate::ENTRIES.iter().map(|e| e.name).collect::<Vec<_>>();
     let mut list = String::from("Methods:\n");
     for e in separate::ENTRIES {
-        list += &format!("  {:13} {}: {}\n", e.name, e.summary, e.guarantee);
+        let _ = writeln!(list, "  {:13} {}: {}", e.name, e.summary, e.guarantee);
     }
     list += "\nExit codes: 0 separable, 1 proved not separable above the floor, 5 undecided; with --verify 0 a \
              valid separator, 1 a valid proof of non-separability, 3 refused.";
@@ -57,7 +59,7 @@ pub(crate) fn command() -> Command {
         .arg(
             arguments::option("margin-floor", "M")
                 .value_parser(value_parser!(f64))
-                .help("Margins up to this count as none [default: 1e-12 times the longest row]"),
+                .help("Margins up to this count as none [default: 1e-12 times the length of the rows]"),
         )
         .arg(arguments::option("max-rounds", "N").value_parser(value_parser!(u64).range(1..)).help("The most rounds"))
         .arg(arguments::option("max-seconds", "S").value_parser(value_parser!(f64)).help("The most seconds"))
@@ -172,7 +174,7 @@ fn settings(matches: &ArgMatches) -> Result<Settings> {
         _ => Stop::Separated,
     };
     settings.tolerance = tolerance.unwrap_or(settings.tolerance);
-    settings.margin_floor = number("margin-floor", true)?;
+    settings.floor = number("margin-floor", true)?.map_or(Floor::Relative, Floor::Absolute);
     settings.max_rounds = matches.get_one("max-rounds").copied();
     settings.max_time = number("max-seconds", false)?.map(Duration::from_secs_f64);
     Ok(settings)
@@ -194,7 +196,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
         return Ok(UNDECIDED);
     };
     let read_seconds = began.elapsed().as_secs_f64();
-    let (solving, on_cpu) = (Instant::now(), thread_time());
+    let solving = Instant::now();
     let mut told = Instant::now();
     let outcome = separate::separate(&data, &settings, &mut |progress| {
         if told.elapsed() >= EVERY {
@@ -204,7 +206,6 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
         !stop.load(Ordering::Relaxed)
     });
     let seconds = solving.elapsed().as_secs_f64();
-    let cpu_seconds = on_cpu.and_then(|before| Some(thread_time()? - before));
     if let Some(path) = matches.get_one::<String>("certificate") {
         match Certificate::new(&outcome, &data, "f32") {
             Some(certificate) => {
@@ -216,7 +217,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     }
     let target = matches.get_one::<String>("json");
     if let Some(target) = target {
-        let object = summary(&outcome, &settings, &data, &read, (read_seconds, seconds, cpu_seconds));
+        let object = summary(&outcome, &settings, &data, &read, (read_seconds, seconds));
         output::json(target, object)?;
     }
     if target.map(String::as_str) != Some("-") && !matches.get_flag("quiet") {
@@ -229,12 +230,6 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     })
 }
 
-/// Seconds that this thread has computed, where the system tells.
-fn thread_time() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 * 1e-9)
-}
-
 fn line(progress: &Progress) -> String {
     let Progress { rounds, at_least, at_most } = progress;
     format!("round {rounds}: margin between {at_least:.6e} and {at_most:.6e}")
@@ -245,7 +240,7 @@ fn summary(
     settings: &Settings,
     data: &Data,
     read: &Read,
-    (read_seconds, seconds, cpu_seconds): (f64, f64, Option<f64>),
+    (read_seconds, seconds): (f64, f64),
 ) -> Map<String, Value> {
     let value = json!({
         "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
@@ -275,7 +270,6 @@ fn summary(
         "interrupted": outcome.ended == Ended::Interrupted,
         "read_seconds": read_seconds,
         "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
     });
     match value {
         Value::Object(map) => map,
@@ -287,7 +281,9 @@ fn summary(
 fn closing(outcome: &Outcome, data: &Data, seconds: f64) -> String {
     let verified = &outcome.verified;
     let mut text = String::new();
-    let mut line = |label: &str, value: String| text += &format!("{label:<18} {value}\n");
+    let mut line = |label: &str, value: String| {
+        let _ = writeln!(text, "{label:<18} {value}");
+    };
     let bias = if data.shape().bias { " and a bias" } else { "" };
     line("examples", format!("{} with {} features{bias}", data.len(), data.features()));
     let counts = outcome.counts;
@@ -302,7 +298,13 @@ fn closing(outcome: &Outcome, data: &Data, seconds: f64) -> String {
     line("margin", format!("between {:e} and {:e} (checked)", verified.at_least, verified.at_most));
     for checked in &outcome.theorems {
         let form = checked.form.map_or(String::new(), |form| format!(" ({form})"));
-        let allowed = checked.allowed.map_or("-".to_owned(), |a| decimal(a, f64::round));
+        let show = |a: f64| decimal(a, f64::round);
+        let allowed = match (checked.allowed_at_least, checked.allowed) {
+            (Some(low), Some(high)) => format!("{} to {}", show(low), show(high)),
+            (Some(low), None) => format!("{} or more", show(low)),
+            (None, Some(allowed)) => show(allowed),
+            (None, None) => "any number".to_owned(),
+        };
         let verdict = if checked.holds { "" } else { "  VIOLATED" };
         line(
             checked.theorem,
@@ -317,8 +319,7 @@ fn closing(outcome: &Outcome, data: &Data, seconds: f64) -> String {
         Normalize::None => "",
         Normalize::Rows => " of the normalised rows",
     };
-    text += "\n";
-    text += &match outcome.separable {
+    let answer = match outcome.separable {
         Some(true) => format!(
             "Separable: the hyperplane found has a margin{rows} of at least {:e}.\n",
             verified.at_least
@@ -344,7 +345,7 @@ fn closing(outcome: &Outcome, data: &Data, seconds: f64) -> String {
             verified.at_most
         ),
     };
-    text
+    text + "\n" + &answer
 }
 
 fn verify(matches: &ArgMatches, path: &str, mut screen: Screen, stop: &AtomicBool) -> Result<u8> {
@@ -353,7 +354,7 @@ fn verify(matches: &ArgMatches, path: &str, mut screen: Screen, stop: &AtomicBoo
         message: format!("the certificate is refused: {reason}"),
     };
     let certificate = Certificate::load(Path::new(path))?;
-    let floor = matches.get_one::<f64>("margin-floor").copied();
+    let floor = matches.get_one::<f64>("margin-floor").map_or(Floor::Relative, |f| Floor::Absolute(*f));
     let mut verifier = Verifier::new(certificate.clone(), floor).map_err(refuse)?;
     if read(matches, &mut screen, stop, |row| verifier.row(row.x, row.y))?.is_none() {
         screen.say("stopped before all rows were read: nothing is known");

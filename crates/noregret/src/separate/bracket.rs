@@ -36,6 +36,8 @@ pub struct Verified {
     pub hyperplane: Option<Vec<f64>>,
     /// Weights of rows (not normalised) with the bound `at_most`.
     pub weights: Vec<(usize, f64)>,
+    /// The mean length of those rows, so weighted.
+    pub mean_length: f64,
 }
 
 impl Bracket {
@@ -83,9 +85,11 @@ impl Bracket {
     /// Checks both sides from scratch.
     pub fn verify(&self, data: &Data) -> Verified {
         let at_least = self.w.as_ref().map_or(0.0, |w| margin_of(data, w)).max(0.0);
-        let bound = bound_of(data, &self.p);
-        let exact = bound <= NEARLY * data.longest()
-            && data.shape().normalize == Normalize::None
+        // Normalised rows are rounded, so nothing exact can be said of them, unless they are zero.
+        let (bound, mean_length) = bound_of(data, &self.p);
+        let exact = bound <= NEARLY * mean_length + f64::MIN_POSITIVE.sqrt()
+            && (data.shape().normalize == Normalize::None
+                || self.p.iter().all(|&(i, _)| data.row(i).columns.is_empty()))
             && self.p.len() <= EXACT_ROWS
             && vanishes(self.p.iter().map(|&(i, p)| (data.row(i), p)));
         let at_most = if exact { 0.0 } else { bound };
@@ -95,6 +99,7 @@ impl Bracket {
             exact,
             hyperplane: self.w.clone().filter(|_| at_least > 0.0),
             weights: self.p.clone(),
+            mean_length,
         }
     }
 }
@@ -106,9 +111,11 @@ pub fn margin_of(data: &Data, w: &[f64]) -> f64 {
     check.margin()
 }
 
-/// A bound that `p` surely gives.
-pub fn bound_of(data: &Data, p: &[(usize, f64)]) -> f64 {
+/// A bound that `p` surely gives, and the mean length of its rows.
+pub fn bound_of(data: &Data, p: &[(usize, f64)]) -> (f64, f64) {
     let mut check = Mixture::new(data.shape(), data.width());
-    p.iter().for_each(|&(i, p)| check.row(data.row(i), p));
-    check.bound()
+    for &(i, p) in p {
+        check.row(data.row(i), p);
+    }
+    (check.bound(), check.mean_length())
 }

@@ -7,7 +7,7 @@
 
 use super::check::{Hyperplane, Mixture, vanishes};
 use super::data::{Data, Maker, Normalize, Row, Shape};
-use super::{Outcome, bracket::Verified};
+use super::{Floor, Outcome, bracket::Verified};
 use crate::error::{Error, Result};
 use crate::example::{Features, Value};
 use serde::{Deserialize, Serialize};
@@ -156,8 +156,7 @@ pub struct Verifier {
     check: Check,
     examples: u64,
     features: usize,
-    longest: f64,
-    floor: Option<f64>,
+    floor: Floor,
 }
 
 enum Check {
@@ -173,8 +172,8 @@ struct Kept {
 
 impl Verifier {
     /// Refuses, with the reason, what cannot be right for any data. `floor` is the largest margin
-    /// that still counts as none; without it `1e-12 r`.
-    pub fn new(certificate: Certificate, floor: Option<f64>) -> Result<Self, String> {
+    /// that still counts as none.
+    pub fn new(certificate: Certificate, floor: Floor) -> Result<Self, String> {
         let shape = certificate.shape();
         if !certificate.margin.is_finite() || certificate.margin < 0.0 {
             return Err(format!("the margin {} is not a number from 0 on", certificate.margin));
@@ -230,22 +229,13 @@ impl Verifier {
                 );
             }
         };
-        Ok(Self {
-            maker: Maker::new(shape),
-            certificate,
-            check,
-            examples: 0,
-            features: 0,
-            longest: 0.0,
-            floor,
-        })
+        Ok(Self { maker: Maker::new(shape), certificate, check, examples: 0, features: 0, floor })
     }
 
     /// Takes the next example.
     pub fn row<V: Value>(&mut self, x: Features<'_, V>, y: f64) {
         let row = self.maker.row(x, y);
         self.features = self.features.max(x.end());
-        self.longest = self.longest.max(row.norm);
         match &mut self.check {
             Check::Plane(check) => check.row(row),
             Check::Rows { proof, next, mixture, kept } => {
@@ -300,11 +290,13 @@ impl Verifier {
                 let rows = kept
                     .iter()
                     .map(|kept| (Row { columns: &kept.columns, values: &kept.values, norm: 0.0 }, kept.p));
-                // Normalised rows are rounded, so nothing exact can be said of them.
+                // Normalised rows are rounded, so nothing exact can be said of them, unless they are zero.
                 let whole = !kept.is_empty() && kept.len() <= EXACT_ROWS;
-                let exact = whole && said.normalize == Normalize::None && vanishes(rows);
+                let kept_as_read =
+                    said.normalize == Normalize::None || kept.iter().all(|kept| kept.columns.is_empty());
+                let exact = whole && kept_as_read && vanishes(rows);
                 let found = if exact { 0.0 } else { mixture.bound() };
-                let floor = self.floor.unwrap_or(1e-12 * self.longest);
+                let floor = self.floor.at(mixture.mean_length());
                 if found > claimed {
                     Err(format!("claim not reached: at most {claimed} is claimed, {found} is certain"))
                 } else if !exact && claimed > floor {

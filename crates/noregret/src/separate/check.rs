@@ -172,6 +172,12 @@ impl Mixture {
         self.entries = self.entries.max(row.columns.len());
     }
 
+    /// The mean length of the rows, weighted as they are.
+    pub fn mean_length(&self) -> f64 {
+        let total = self.total.value();
+        if total > 0.0 { self.lengths / total } else { 0.0 }
+    }
+
     /// A number that no margin exceeds; infinite without rows.
     pub fn bound(&self) -> f64 {
         let total = self.total.value();

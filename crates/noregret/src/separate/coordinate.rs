@@ -52,7 +52,9 @@ impl Coordinate {
         let scale = if square > 0.0 { p.iter().sum::<f64>() / square } else { 0.0 };
         let mut weights: Vec<f64> = p.iter().map(|p| p * scale).collect();
         weights.resize(data.len(), 0.0);
-        w.iter_mut().for_each(|w| *w *= scale);
+        for w in &mut w {
+            *w *= scale;
+        }
         Self {
             weights,
             w,
@@ -111,7 +113,7 @@ impl Method for Coordinate {
         self.active = active;
         self.rounds += 1;
         self.least = None;
-        if self.rounds % LOOK == 0 {
+        if self.rounds.is_multiple_of(LOOK) {
             self.look(data);
         }
     }

@@ -80,19 +80,19 @@ fn perceptron(n: usize) -> (u64, u64) {
     let mut w = [0_i64; LARGEST as usize];
     let (mut mistakes, mut passes) = (0, 0);
     loop {
-        let before = mistakes;
+        let at_first = mistakes;
         let mut sum = 0;
-        for i in 0..n {
+        for (i, before) in (0..n).zip(0_i64..) {
             if w[i] <= sum {
                 mistakes += 1;
                 w[i] += 1;
                 w[..i].iter_mut().for_each(|w| *w -= 1);
-                sum -= i as i64;
+                sum -= before;
             }
             sum += w[i];
         }
         passes += 1;
-        if mistakes == before {
+        if mistakes == at_first {
             return (mistakes, passes);
         }
     }

@@ -70,7 +70,9 @@ impl Table {
             work.push((part, m, e));
         }
         if threads <= 1 {
-            work.into_iter().for_each(|(part, m, e)| part.run(data, w, &rule, m, e));
+            for (part, m, e) in work {
+                part.run(data, w, &rule, m, e);
+            }
         } else {
             let share = work.len().div_ceil(threads);
             std::thread::scope(|scope| {
@@ -84,7 +86,9 @@ impl Table {
                     let rule = &rule;
                     scope.spawn(move || theirs.into_iter().for_each(|(p, m, e)| p.run(data, w, rule, m, e)));
                 }
-                mine.into_iter().for_each(|(part, m, e)| part.run(data, w, &rule, m, e));
+                for (part, m, e) in mine {
+                    part.run(data, w, &rule, m, e);
+                }
             });
         }
         self.gather(into);

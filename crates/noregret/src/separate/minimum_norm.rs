@@ -58,7 +58,9 @@ impl MinimumNorm {
             );
         }
         let mut pooled = vec![false; data.len()];
-        pool.iter().for_each(|&i| pooled[i] = true);
+        for &i in &pool {
+            pooled[i] = true;
+        }
         let first =
             *pool.iter().min_by(|&&a, &&b| data.row(a).norm.total_cmp(&data.row(b).norm)).unwrap_or(&0);
         Self {
@@ -141,6 +143,11 @@ impl MinimumNorm {
         proof.sort_unstable_by_key(|(i, _)| *i);
         proof.retain(|(_, p)| *p > 0.0);
         proof
+    }
+
+    /// The mean length of the proof's rows.
+    pub(super) fn mean_length(&self, data: &Data) -> f64 {
+        self.corral.rows.iter().zip(&self.corral.lambda).map(|(&i, l)| l * data.row(i).norm).sum()
     }
 
     pub(super) fn length(&self) -> f64 {

@@ -47,7 +47,9 @@ fn step(w: &[f64], tau: f64, x: &[f64], into: &mut Vec<f64>) {
     into.extend(w.iter().zip(x).map(|(w, x)| w + tau * x));
     let length = norm(into);
     if length > 1.0 {
-        into.iter_mut().for_each(|w| *w /= length);
+        for w in into {
+            *w /= length;
+        }
     }
 }
 

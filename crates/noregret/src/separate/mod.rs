@@ -160,8 +160,8 @@ pub struct Settings {
     pub stop: Stop,
     /// The width of the bracket, relative to its upper end, that is narrow enough.
     pub tolerance: f64,
-    /// No separator is looked for whose margin is below this; without it `1e-12 r`.
-    pub margin_floor: Option<f64>,
+    /// Margins up to this count as none.
+    pub floor: Floor,
     /// The most rounds.
     pub max_rounds: Option<u64>,
     /// The most time.
@@ -175,15 +175,30 @@ impl Settings {
             method,
             stop: Stop::Separated,
             tolerance: 0.01,
-            margin_floor: None,
+            floor: Floor::Relative,
             max_rounds: None,
             max_time: None,
         }
     }
+}
 
-    /// The floor in force.
-    pub fn floor(&self, data: &Data) -> f64 {
-        self.margin_floor.unwrap_or(1e-12 * data.longest())
+/// Margins up to the floor count as none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Floor {
+    /// This margin.
+    Absolute(f64),
+    /// `1e-12 r`, where `r` is the mean length of the rows that the proof weighs: among rows of
+    /// different size the floor is that of the rows in question, never above that of the longest.
+    Relative,
+}
+
+impl Floor {
+    /// The margin, for a proof whose rows have this mean length.
+    pub fn at(self, mean_length: f64) -> f64 {
+        match self {
+            Floor::Absolute(margin) => margin,
+            Floor::Relative => 1e-12 * mean_length,
+        }
     }
 }
 
@@ -246,16 +261,16 @@ const FIRST_POLISH: u64 = 16;
 /// the run by answering `false`.
 pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     let began = Instant::now();
-    let floor = settings.floor(data);
+    let floor = settings.floor;
     let mut bracket = Bracket::new(data);
     if let Some(p) = cheap::proof(data) {
         bracket.offer_weights(0.0, p);
         let verified = bracket.verify(data);
-        if verified.exact || verified.at_most <= floor {
+        if decide(&verified, floor) == Some(false) {
             return Outcome {
                 separable: Some(false),
+                floor: floor.at(verified.mean_length),
                 verified,
-                floor,
                 counts: Counts::default(),
                 first_separating_round: None,
                 decided_by: "opposite-rows",
@@ -269,6 +284,7 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
     let mut first_separating_round = None;
     // A check that failed by a hair is not repeated every round.
     let mut next_check = 0;
+    let mut next_floor = 0;
     let mut next_polish = FIRST_POLISH;
     let (ended, verified) = loop {
         method.round(data);
@@ -283,16 +299,22 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
             let best = view.bound[1].map_or(Which::Last, |_| Which::Average);
             if let Some((bound, p)) = polish::polish(data, &method.weights(best), floor) {
                 bracket.offer_weights(bound, p);
-                next_check = rounds;
+                next_floor = rounds;
             }
         }
-        if rounds >= next_check
-            && let Some(ended) = settled(data, settings, floor, &*method, &view, &mut bracket)
-        {
-            if let Some((ended, verified)) = ended {
+        let due = match stopping(settings, &*method, &bracket) {
+            Some(_) if rounds >= next_check => true,
+            None if bracket.bound <= floor.at(data.longest()) && rounds >= next_floor => true,
+            _ => false,
+        };
+        if due {
+            bracket.offer(&*method, &view, true);
+            let verified = bracket.verify(data);
+            if let Some(ended) = agreed(settings, &*method, &verified) {
                 break (ended, Some(verified));
             }
             next_check = rounds + 1 + rounds / 8;
+            next_floor = 2 * rounds;
         }
         let progress = Progress { rounds, at_least: bracket.margin, at_most: bracket.bound };
         if !watch(&progress) {
@@ -315,8 +337,8 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
     Outcome {
         separable: decide(&verified, floor),
         theorems: method.theorems((verified.at_least, verified.at_most)),
+        floor: floor.at(verified.mean_length),
         verified,
-        floor,
         counts: method.counts(),
         first_separating_round,
         decided_by: method.playing().unwrap_or(settings.method.name),
@@ -325,39 +347,35 @@ pub fn separate(data: &Data, settings: &Settings, watch: &mut dyn FnMut(&Progres
 }
 
 /// The answer that a checked bracket gives.
-fn decide(verified: &Verified, floor: f64) -> Option<bool> {
+fn decide(verified: &Verified, floor: Floor) -> Option<bool> {
     if verified.at_least > 0.0 {
         Some(true)
-    } else if verified.exact || verified.at_most <= floor {
+    } else if verified.exact || verified.at_most <= floor.at(verified.mean_length) {
         Some(false)
     } else {
         None
     }
 }
 
-/// Whether the run may end: nothing if the estimates do not say so; otherwise the reason, if a check
-/// from scratch agrees.
-fn settled(
-    data: &Data,
-    settings: &Settings,
-    floor: f64,
-    method: &dyn Method,
-    view: &View,
-    bracket: &mut Bracket,
-) -> Option<Option<(Ended, Verified)>> {
-    let narrow = |low: f64, high: f64| low > 0.0 && high - low <= settings.tolerance * high;
-    let reason = match settings.stop {
-        Stop::Separated if method.separated().is_some() => Ended::Separated,
-        Stop::Tolerance if narrow(bracket.margin, bracket.bound) => Ended::Tolerance,
-        _ if bracket.bound <= floor => Ended::Floor,
-        _ => return None,
-    };
-    bracket.offer(method, view, true);
-    let verified = bracket.verify(data);
-    let agreed = match reason {
-        Ended::Separated => verified.at_least > 0.0,
-        Ended::Tolerance => narrow(verified.at_least, verified.at_most),
-        _ => verified.exact || verified.at_most <= floor,
-    };
-    Some(agreed.then_some((reason, verified)))
+fn narrow(settings: &Settings, low: f64, high: f64) -> bool {
+    low > 0.0 && high - low <= settings.tolerance * high
+}
+
+/// Why the run may end by the estimates.
+fn stopping(settings: &Settings, method: &dyn Method, bracket: &Bracket) -> Option<Ended> {
+    match settings.stop {
+        Stop::Separated => method.separated().map(|_| Ended::Separated),
+        Stop::Tolerance => narrow(settings, bracket.margin, bracket.bound).then_some(Ended::Tolerance),
+    }
+}
+
+/// Why it does end, by what has been checked.
+fn agreed(settings: &Settings, method: &dyn Method, verified: &Verified) -> Option<Ended> {
+    if !decide(verified, settings.floor)? {
+        return Some(Ended::Floor);
+    }
+    match settings.stop {
+        Stop::Separated => method.separated().map(|_| Ended::Separated),
+        Stop::Tolerance => narrow(settings, verified.at_least, verified.at_most).then_some(Ended::Tolerance),
+    }
 }

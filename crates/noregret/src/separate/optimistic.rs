@@ -37,6 +37,8 @@ struct Optimistic {
     p: Vec<f64>,
     p_sum: Vec<f64>,
     rounds: u64,
+    /// The first round whose average separated.
+    separated_after: Option<u64>,
     r: f64,
     /// The smallest `s_i`.
     least_sum: f64,
@@ -61,6 +63,7 @@ impl Optimistic {
             p: vec![1.0 / n as f64; n],
             p_sum: vec![0.0; n],
             rounds: 0,
+            separated_after: None,
             r: data.longest(),
             least_sum: f64::NEG_INFINITY,
             paid: crate::regret::Sum::default(),
@@ -109,6 +112,9 @@ impl Method for Optimistic {
         self.learner_step();
         self.data_step(data);
         self.rounds += 1;
+        if self.least_sum > 0.0 {
+            self.separated_after.get_or_insert(self.rounds);
+        }
     }
 
     fn counts(&self) -> Counts {
@@ -152,7 +158,7 @@ impl Method for Optimistic {
             moved: self.moved.value(),
             learner_regret: norm(&self.x_sum) - paid,
             data_regret: paid - self.least_sum,
-            separated: self.separated().is_some(),
+            separated_after: self.separated_after.map(|t| t as f64),
         };
         run.check(margin)
     }

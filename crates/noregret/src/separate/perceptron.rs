@@ -11,7 +11,9 @@
 
 use super::data::Data;
 use super::game::norm;
+use super::theorem::Checked;
 use super::{Counts, Entry, Method, View, Which};
+use crate::regret::bound::most_mistakes;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "perceptron",
@@ -26,6 +28,7 @@ pub(super) struct Perceptron {
     pub(super) mistakes_of: Vec<f64>,
     mistakes: u64,
     passes: u64,
+    r: f64,
     /// Of the last pass: its mistakes and its smallest `<w, m_i>`.
     last: (u64, f64),
 }
@@ -37,6 +40,7 @@ impl Perceptron {
             mistakes_of: vec![0.0; data.len()],
             mistakes: 0,
             passes: 0,
+            r: data.longest(),
             last: (u64::MAX, f64::NEG_INFINITY),
         }
     }
@@ -97,5 +101,21 @@ impl Method for Perceptron {
 
     fn weights(&self, _: Which) -> Vec<f64> {
         self.mistakes_of.clone()
+    }
+
+    fn theorems(&self, margin: (f64, f64)) -> Vec<Checked> {
+        let at = |margin: f64| {
+            (margin > 0.0).then(|| most_mistakes(1.0 / margin, 0.0, self.r)).filter(|m| m.is_finite())
+        };
+        let (allowed, used) = (at(margin.0), self.mistakes as f64);
+        vec![Checked {
+            theorem: "perceptron",
+            form: None,
+            what: "mistakes",
+            allowed,
+            allowed_at_least: at(margin.1),
+            used,
+            holds: allowed.is_none_or(|allowed| used <= allowed * (1.0 + 1e-9)),
+        }]
     }
 }

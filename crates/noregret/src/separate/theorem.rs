@@ -25,6 +25,9 @@ pub struct Checked {
     pub holds: bool,
 }
 
+/// Rounds from the length of the longest row, the number of rows and the margin.
+type Rounds = fn(f64, f64, f64) -> f64;
+
 /// What the theorems need to know.
 pub(super) struct Run {
     pub(super) n: f64,
@@ -36,7 +39,8 @@ pub(super) struct Run {
     pub(super) learner_regret: f64,
     /// Against the best single row.
     pub(super) data_regret: f64,
-    pub(super) separated: bool,
+    /// The first round whose average separated.
+    pub(super) separated_after: Option<f64>,
 }
 
 impl Run {
@@ -55,14 +59,14 @@ impl Run {
             regret("optimistic-learner", "regret of the learner", self.learner_regret),
             regret("optimistic-data", "regret of the data", self.data_regret),
         ];
-        let forms: [(&'static str, fn(f64, f64, f64) -> f64); 2] =
+        let forms: [(&'static str, Rounds); 2] =
             [("paper", bound::rounds_of_the_paper), ("scale-free", bound::rounds_scale_free)];
         for (form, rounds) in forms {
             let at = |margin: f64| {
                 (margin > 0.0).then(|| rounds(self.r, self.n, margin)).filter(|b| b.is_finite())
             };
             // Separated one round after the bound at the latest.
-            let used = if self.separated { self.rounds - 1.0 } else { self.rounds };
+            let used = self.separated_after.map_or(self.rounds, |t| t - 1.0);
             let allowed = at(margin.0);
             checked.push(Checked {
                 theorem: "optimistic-rounds",

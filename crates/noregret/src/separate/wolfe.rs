@@ -151,7 +151,9 @@ impl Corral {
         let mut a: Vec<f64> = self.rows.iter().map(|&i| data.row(i).dot(&self.x)).collect();
         // Only differences matter; this keeps them small.
         let mean = a.iter().sum::<f64>() / a.len() as f64;
-        a.iter_mut().for_each(|a| *a -= mean);
+        for a in &mut a {
+            *a -= mean;
+        }
         let mut b = vec![1.0; a.len()];
         for v in [&mut a, &mut b] {
             self.forward(v);
