@@ -104,6 +104,22 @@ pub(crate) fn options(matches: &ArgMatches) -> Options {
     }
 }
 
+/// Refuses reading flags that mean nothing in the format that was found, rather than ignore them.
+pub(crate) fn refuse_idle(matches: &ArgMatches, format: &str) -> Result<(), UsageError> {
+    let names = matches!(format, "csv" | "tsv" | "jsonl");
+    for flag in ["label", "weight"] {
+        if matches.contains_id(flag) && !names {
+            return Err(UsageError(format!(
+                "--{flag} names a column or key, and the input's format {format} has none; leave the flag out"
+            )));
+        }
+    }
+    if matches.get_flag("zero-based") && format != "libsvm" {
+        return Err(UsageError(format!("--zero-based is for LIBSVM; the input's format is {format}")));
+    }
+    Ok(())
+}
+
 /// Every parameter of every learner and loss, once each by name, with who has it.
 fn parameters() -> Vec<(Parameter, Vec<&'static str>)> {
     let learners = learner::ENTRIES.iter().flat_map(|e| e.parameters.iter().map(|p| (*p, e.name)));

@@ -1,7 +1,8 @@
 //! What goes to standard output or to a file that the user named.
 
 use anyhow::{Context, Result};
-use noregret::error::Error;
+use noregret::bytes::Input;
+use noregret::error::{Error, UsageError};
 use serde_json::{Map, Value};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -16,6 +17,33 @@ pub(crate) fn json(target: &str, object: Map<String, Value>) -> Result<()> {
         std::fs::write(target, text)
             .map_err(|source| Error::Io { path: Path::new(target).to_owned(), source }.into())
     }
+}
+
+/// Refuses files to be written that are also read, or named for two purposes: one would destroy the
+/// other.
+pub(crate) fn check_targets(inputs: &[Input], targets: &[(&str, Option<&String>)]) -> Result<(), UsageError> {
+    let real = |path: &str| std::fs::canonicalize(path).unwrap_or_else(|_| Path::new(path).to_owned());
+    let regular = |path: &Path| std::fs::metadata(path).map_or(true, |m| m.is_file());
+    let named: Vec<(&str, &str)> =
+        targets.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?.as_str()))).collect();
+    for (k, (flag, path)) in named.iter().enumerate() {
+        if *flag == "model" && *path == "-" {
+            return Err(UsageError::new("--model -: a model is saved to a file; name one"));
+        }
+        if *path == "-" || !regular(&real(path)) {
+            continue;
+        }
+        if inputs
+            .iter()
+            .any(|input| matches!(input, Input::Path(p) if real(&p.to_string_lossy()) == real(path)))
+        {
+            return Err(UsageError(format!("--{flag} {path} would replace the input; name another file")));
+        }
+        if let Some((other, _)) = named[..k].iter().find(|(_, earlier)| real(earlier) == real(path)) {
+            return Err(UsageError(format!("--{flag} and --{other} both name {path}; name two files")));
+        }
+    }
+    Ok(())
 }
 
 /// Writes text to standard output.

@@ -7,7 +7,7 @@ pub use config::Config;
 
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows};
-use crate::learner::{self, Outcome, Setup};
+use crate::learner::{self, Outcome, Setup, Theorem};
 use crate::loss::{self, Loss};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::{Entered, Extra};
@@ -39,8 +39,10 @@ pub struct Certificate {
 struct FirstPass {
     ledger: Ledger,
     tally: Tally,
-    stated: Option<Stated>,
+    theorem: Theorem,
     risk: Risk,
+    /// The ledger of the last complete pass after it.
+    latest: Option<Ledger>,
     /// The largest lower bound of a whole later pass, for a class of fixed radius.
     later_best: Option<f64>,
 }
@@ -56,6 +58,8 @@ pub struct Engine {
     tally: Tally,
     /// A ledger of what came before the current part.
     base: Option<Ledger>,
+    /// Another ledger of what came before: that of its last complete pass, which proves more.
+    base_latest: Option<Ledger>,
     /// `S` and its history when the current part began; nothing when that was the start.
     origin: Option<(Vector, Extra)>,
     first: Option<FirstPass>,
@@ -151,6 +155,7 @@ impl Engine {
             book: Book::default(),
             tally,
             base: None,
+            base_latest: None,
             origin: None,
             first: None,
             pass: 1,
@@ -204,19 +209,31 @@ impl Engine {
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
         let remedy = match self.entry {
-            e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, ",
-            e if e.penalised => "a larger --l2, ",
+            e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, or ",
+            e if e.penalised => "a larger --l2, or ",
             _ => "",
         };
         done.map_err(|(_, diverged)| {
+            let example = 1 + if self.pass == 1 { self.examples() } else { self.book.examples };
+            let pass = if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) };
+            if diverged.z.abs() <= 1e6 {
+                return Error::Diverged(format!(
+                    "example {example}{pass} is too large to learn from: prediction {:.3e}, loss {:.3e}, and \
+                     the gradient's square leaves the range of f64; scale its label, weight or features",
+                    diverged.z, diverged.loss
+                ));
+            }
             Error::Diverged(format!(
-                "the learner diverged at example {}{}: prediction {:.3e}, loss {:.3e}; choose {}a \
-                 learner with a ball (--learner projected-ogd --radius U), or scale the features",
-                1 + if self.pass == 1 { self.examples() } else { self.book.examples },
-                if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) },
+                "the learner diverged at example {example}{pass}: prediction {:.3e}, loss {:.3e}; choose {}{}\
+                 scale the features",
                 diverged.z,
                 diverged.loss,
-                remedy
+                remedy,
+                if self.machine.ball(1.0).is_some() {
+                    ""
+                } else {
+                    "a learner with a ball (--learner projected-ogd --radius U), or "
+                }
             ))
         })
     }
@@ -295,13 +312,40 @@ impl Engine {
 
     /// The ledger of the first pass, earlier runs included.
     pub fn ledger(&self) -> Ledger {
-        let mut ledger = self.first.as_ref().map_or_else(|| self.part(), |f| f.ledger.clone());
-        if let Some(base) = &self.base {
-            let mut all = base.clone();
-            all.merge(&ledger);
-            ledger = all;
+        let part = self.first.as_ref().map_or_else(|| self.part(), |f| f.ledger.clone());
+        Self::joined(self.base.as_ref(), part)
+    }
+
+    /// A ledger of the current part or of a pass over it, with that of what came before.
+    fn joined(base: Option<&Ledger>, part: Ledger) -> Ledger {
+        let Some(base) = base else { return part };
+        let mut all = base.clone();
+        all.merge(&part);
+        all
+    }
+
+    /// Every ledger that speaks of the whole stream: of its first pass and of its last complete one.
+    fn ledgers(&self) -> Vec<Ledger> {
+        let mut parts = Vec::new();
+        match &self.first {
+            None => parts.push(self.part()),
+            Some(first) => {
+                parts.push(first.ledger.clone());
+                if self.book.examples == first.ledger.book.examples {
+                    parts.push(self.part());
+                } else {
+                    parts.extend(first.latest.clone());
+                }
+            }
         }
-        ledger
+        let mut all = Vec::new();
+        for part in parts {
+            if let Some(latest) = &self.base_latest {
+                all.push(Self::joined(Some(latest), part.clone()));
+            }
+            all.push(Self::joined(self.base.as_ref(), part));
+        }
+        all
     }
 
     /// `L/n` of the first pass.
@@ -350,27 +394,24 @@ impl Engine {
         self.certificate_for(&comparator, from)
     }
 
+    /// No comparator of the class has a smaller average loss on the whole stream: the most that the
+    /// ledger of any complete pass proves.
+    pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
+        let kept = self.first.as_ref().and_then(|first| first.later_best);
+        let kept = kept.filter(|_| self.fixed_comparator().as_ref() == Some(comparator));
+        let bounds = self.ledgers().into_iter().filter_map(|ledger| ledger.best_at_least(comparator));
+        bounds.chain(kept).reduce(f64::max)
+    }
+
     /// What the ledger proves against any class.
     pub fn certificate_for(
         &self,
         comparator: &Comparator,
         radius_from: Option<&'static str>,
     ) -> Option<Certificate> {
-        let ledger = self.ledger();
-        let mut best = ledger.best_at_least(comparator)?;
-        if let Some(first) = &self.first
-            && self.base.is_none()
-        {
-            let mut later = |bound: Option<f64>| best = bound.map_or(best, |b| b.max(best));
-            if Some(comparator) == self.fixed_comparator().as_ref() {
-                later(first.later_best);
-            }
-            if self.book.examples == first.ledger.book.examples {
-                later(self.part().best_at_least(comparator));
-            }
-        }
+        let best = self.best_at_least(comparator)?;
+        let book = &self.whole_book();
         // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
-        let book = &ledger.book;
         let (from, terms) = match comparator {
             Comparator::Ridge { sigma } => {
                 (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
@@ -398,14 +439,14 @@ impl Engine {
 
     /// What the learner's theorem says of the first pass.
     pub fn bound(&self) -> Option<Stated> {
-        if let Some(first) = &self.first {
-            return first.stated.clone();
-        }
+        let n = self.whole_book().weight.value();
+        let theorem = self.first.as_ref().map_or_else(|| self.theorem(), |first| first.theorem.clone());
+        (n > 0.0).then(|| bound::state(theorem, &self.comparator().0, n))
+    }
+
+    /// The learner's theorem with what was observed in the first pass.
+    fn theorem(&self) -> Theorem {
         let book = self.whole_book();
-        let n = book.weight.value();
-        if n <= 0.0 {
-            return None;
-        }
         let mut theorem = self.machine.theorem();
         if self.passes_before > 1 {
             theorem = theorem.unmet("the model was resumed after several passes");
@@ -419,7 +460,7 @@ impl Engine {
             c.set("G", book.gradient_squared.sqrt());
         }
         c.set("sum_g2", book.squares.value());
-        Some(bound::state(theorem, &self.comparator().0, n))
+        theorem
     }
 
     /// What can be said about unseen examples.
@@ -453,21 +494,17 @@ impl Engine {
         let part = self.part();
         match &mut self.first {
             None => {
-                let stated = self.bound();
-                let risk = self.risk();
-                self.first = Some(FirstPass {
-                    ledger: part,
-                    tally: self.tally.clone(),
-                    stated,
-                    risk,
-                    later_best: None,
-                });
+                let (theorem, risk) = (self.theorem(), self.risk());
+                let tally = self.tally.clone();
+                self.first =
+                    Some(FirstPass { ledger: part, tally, theorem, risk, latest: None, later_best: None });
             }
             Some(first) if part.book.examples == first.ledger.book.examples => {
                 let fixed = self.fixed_comparator();
                 let best = fixed.and_then(|c| part.best_at_least(&c));
-                if let (Some(first), Some(best)) = (&mut self.first, best) {
-                    first.later_best = Some(first.later_best.map_or(best, |b| b.max(best)));
+                if let Some(first) = &mut self.first {
+                    first.later_best = first.later_best.into_iter().chain(best).reduce(f64::max);
+                    first.latest = Some(part);
                 }
             }
             Some(_) => {}
@@ -494,6 +531,7 @@ impl Engine {
                 book: self.book.clone(),
                 tally: self.tally.clone(),
                 base: self.base.clone(),
+                latest: self.base_latest.clone(),
                 origin: self.origin.clone(),
                 passes: self.passes_before.max(1),
             },
@@ -501,10 +539,14 @@ impl Engine {
                 let mut before = self.origin.as_ref().map_or(Extra::default(), |(_, e)| *e);
                 before.rounds += self.book.rounds as f64;
                 before.reach += self.book.reach;
+                let whole = self.book.examples == first.ledger.book.examples;
+                let latest = if whole { Some(self.part()) } else { first.latest.clone() };
+                let kept = |ledger: Ledger| Ledger { own: None, ..ledger };
                 Snapshot {
                     book: Book::default(),
                     tally: first.tally.clone(),
-                    base: Some(Ledger { own: None, ..first.ledger.clone() }),
+                    base: Some(kept(Self::joined(self.base.as_ref(), first.ledger.clone()))),
+                    latest: latest.map(|latest| kept(Self::joined(self.base.as_ref(), latest))),
                     origin: Some((self.machine.s(), before)),
                     passes: self.pass,
                 }
@@ -518,6 +560,7 @@ impl Engine {
         self.book = snapshot.book;
         self.tally = snapshot.tally;
         self.base = snapshot.base;
+        self.base_latest = snapshot.latest;
         self.origin = snapshot.origin;
         self.passes_before = snapshot.passes;
         Ok(())
@@ -529,6 +572,7 @@ pub(crate) struct Snapshot {
     pub(crate) book: Book,
     pub(crate) tally: Tally,
     pub(crate) base: Option<Ledger>,
+    pub(crate) latest: Option<Ledger>,
     pub(crate) origin: Option<(Vector, Extra)>,
     pub(crate) passes: u32,
 }

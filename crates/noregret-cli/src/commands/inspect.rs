@@ -122,7 +122,8 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
         line("loss so far", format!("{loss:.6}"));
     }
     if let Some(c) = engine.certificate() {
-        let radius = c.radius.map_or(String::new(), |r| format!(", radius {}", (r * 1e4).floor() / 1e4));
+        let radius =
+            c.radius.map_or(String::new(), |r| format!(", radius {}", noregret::report::progress::radius(r)));
         line(
             "certificate",
             format!(

@@ -41,7 +41,7 @@ pub(crate) fn command() -> Command {
             arguments::option("resume", "MODEL")
                 .help("Go on from this model; learner, loss and parameters come from it"),
         )
-        .arg(arguments::option("positive", "NAME").help("The label that means +1"));
+        .arg(arguments::option("positive", "NAME").allow_hyphen_values(true).help("The label that means +1"));
     arguments::registry(arguments::common(arguments::reading(command)))
 }
 
@@ -98,6 +98,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
+    output::check_targets(
+        &inputs,
+        &[("model", matches.get_one("model")), ("json", matches.get_one("json"))],
+    )?;
     let format = arguments::format_name(matches);
     let reading = Reading {
         zero_based: options.zero_based,
@@ -122,6 +126,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         }
         first => first?,
     };
+    if first.is_some() {
+        arguments::refuse_idle(matches, reader.format_name().unwrap_or(""))?;
+    }
     let (engine, labels) = match resumed {
         Some(model) => {
             if first.is_some() {
@@ -391,7 +398,10 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         line("last pass loss", decimal(loss, f64::round));
     }
     if let (Some(mistakes), Some(rate)) = (tally.mistakes(), tally.error_rate()) {
-        line("mistakes", format!("{mistakes} (error rate {})", decimal(rate, f64::round)));
+        line(
+            "mistakes",
+            format!("{mistakes} rounds with y z <= 0; wrong labels {}", decimal(rate, f64::round)),
+        );
     }
     if let Some(c) = engine.certificate() {
         line("best in hindsight", format!("at least {}", decimal(c.best_at_least, f64::floor)));
@@ -414,7 +424,11 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         match risk.at_most {
             Some(value) => format!(
                 "{} risk at most {} with probability {}, if examples are i.i.d.{}",
-                if engine.config().average { "the averaged model's" } else { "a random iterate's expected" },
+                match (engine.config().average, engine.pass()) {
+                    (true, 1) => "the averaged model's",
+                    (true, _) => "the first pass's average (not the saved one) has",
+                    (false, _) => "a random iterate's expected",
+                },
                 decimal(value, f64::ceil),
                 ((1.0 - risk.delta) * 1e9).round() / 1e9,
                 risk.assumes.iter().map(|a| format!(" and {a}")).collect::<Vec<_>>().concat()

@@ -109,6 +109,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let skip = options.skip;
     let format = arguments::format_name(matches);
     let inputs = bytes::expand(&patterns)?;
+    output::check_targets(&inputs, &[("out", matches.get_one("out")), ("json", matches.get_one("json"))])?;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let target = matches.get_one::<String>("out").map(String::as_str);
     let json_target = matches.get_one::<String>("json").map(String::as_str);
@@ -121,6 +122,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let (mut total, mut weight, mut errors) = (Sum::default(), Sum::default(), 0_u64);
     let (mut examples, mut labelled) = (0_u64, 0_u64);
     let (mut skipped, mut reasons) = (0, 0);
+    let (dimension, mut unknown) = (engine.dimension(), 0_u64);
     let binary = loss.entry().task == Task::Binary;
     let write_error =
         |source| anyhow::Error::from(Error::Io { path: Path::new(target.unwrap_or("-")).to_owned(), source });
@@ -143,6 +145,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         }
         skipped += applied.skipped;
         for row in block.rows().iter() {
+            if row.x.end() > dimension {
+                let known = row.x.indices.partition_point(|&i| (i as usize) < dimension);
+                unknown += (row.x.indices.len() - known) as u64;
+            }
             let z = averaged.as_ref().map_or_else(|| engine.predict(row.x), |w| w.dot(row.x));
             examples += 1;
             let written = if proba {
@@ -175,6 +181,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     let average = (weight.value() > 0.0).then(|| total.value() / weight.value());
     let error_rate = (binary && labelled > 0).then(|| errors as f64 / labelled as f64);
+    if unknown > 0 {
+        screen.say(&format!("{unknown} values of features that the model has not seen; they count as 0"));
+    }
     if let Some(average) = average {
         let wrong = error_rate.map_or(String::new(), |e| format!(", error rate {e:.6}"));
         screen.say(&format!(
@@ -190,6 +199,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             "error_rate": error_rate,
             "loss": loss.entry().name,
             "averaged": averaged.is_some(),
+            "unknown_values": unknown,
             "skipped": skipped,
         });
         if let Value::Object(map) = object {

@@ -123,7 +123,10 @@ impl Chunker {
         }
         let name = compression.name();
         Failure::Bad(if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("the {name} data ends early: the file was cut off; copy or download it again")
+            format!(
+                "the {name} data ends early: the file was cut off, or other bytes follow the {name} data; copy or \
+                 download it again"
+            )
         } else {
             format!("the {name} data is damaged ({error}); copy or download the file again")
         })

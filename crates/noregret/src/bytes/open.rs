@@ -37,6 +37,20 @@ impl Compression {
     }
 }
 
+/// What a file that cannot be read is, by its first bytes.
+fn foreign(magic: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 7] = [
+        (b"BZh", "bzip2"),
+        (b"\xfd7zX", "xz"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"PAR1", "Parquet"),
+        (b"ARRO", "Arrow"),
+        (b"\xff\xfe", "UTF-16 text"),
+        (b"\xfe\xff", "UTF-16 text"),
+    ];
+    known.iter().find(|(start, _)| magic.starts_with(start)).map(|(_, name)| *name)
+}
+
 /// An open input: its bytes, decompressed.
 pub struct Source {
     reader: Box<dyn Read + Send>,
@@ -67,6 +81,11 @@ impl Source {
                 0 => break,
                 n => length += n,
             }
+        }
+        if let Some(name) = foreign(&magic[..length]) {
+            let message =
+                format!("the data is {name}, which is not read here; convert it to text, gzip or zstd first");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         let compression = Compression::of(&magic[..length]);
         let whole = io::Cursor::new(magic).take(length as u64).chain(reader);

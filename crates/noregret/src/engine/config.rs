@@ -99,7 +99,8 @@ impl Config {
         if self.l2.is_some() && !entry.penalised && self.comparator.as_deref() != Some("ridge") {
             return Err(UsageError(format!(
                 "learner `{}` does not minimise a penalty: use --learner strongly-convex-ogd with --l2, \
-                 or say --comparator ridge to compare with penalised models only",
+                 or choose a learner that knows its norm (ogd, projected-ogd, ftrl) and say --comparator ridge to \
+                 compare with penalised models only",
                 entry.name
             )));
         }

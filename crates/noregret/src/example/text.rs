@@ -170,8 +170,10 @@ pub(super) fn find_label(
         _ if options.unlabelled => Ok(None),
         (first, _) => {
             let found = if first.is_some() { "more than one" } else { "no" };
+            let data = what == "column" && names.iter().all(|name| wide(name.as_bytes()).is_some());
+            let hint = if data { " (the first line looks like data: CSV needs a header)" } else { "" };
             Err(OpenError::Usage(UsageError(format!(
-                "{found} {what} is called label, target, y or class: say which holds the label with `--label`; there are {}",
+                "{found} {what} is called label, target, y or class: say which holds the label with `--label`; there are {}{hint}",
                 list(names)
             ))))
         }

@@ -52,6 +52,7 @@ pub(super) static ENTRY: Entry = Entry {
                 residuals: 0.0,
                 suffered: 0.0,
                 labels: 0.0,
+                lengths: 0.0,
                 rows: Vec::new(),
                 side: Vec::new(),
                 x: Vec::new(),
@@ -69,8 +70,10 @@ struct Ridge {
     residuals: f64,
     /// Sum of the losses suffered.
     suffered: f64,
-    /// Sum of `c y^2`: what the rounding of the residuals is measured by.
+    /// Sums of `c y^2` and of `c |x|^2`: what the rounding of the residuals is measured by.
     labels: f64,
+    /// See `labels`.
+    lengths: f64,
     /// Row `k` of `R` from its diagonal on. The bias, where there is one, is coordinate 0.
     #[serde(skip)]
     rows: Vec<Vec<f64>>,
@@ -161,6 +164,7 @@ impl Learner for Ridge {
         self.residuals += residual * residual;
         self.suffered += o.weight * (o.z - o.y) * (o.z - o.y);
         self.labels += o.weight * o.y * o.y;
+        self.lengths += o.weight * o.norm_squared;
         self.solve();
         if let Some(cell) = &mut slots.bias {
             cell.state.v = self.w[0];
@@ -182,6 +186,8 @@ impl Learner for Ridge {
                 ("sum_losses", self.suffered),
                 ("sum_residuals", self.residuals),
                 ("sum_y2", self.labels),
+                ("sum_x2", self.lengths),
+                ("d", self.side.len() as f64),
             ],
         )
     }

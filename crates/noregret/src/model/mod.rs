@@ -84,6 +84,9 @@ impl Model {
         if let Some(base) = &snapshot.base {
             put("base", &base.s);
         }
+        if let Some(latest) = &snapshot.latest {
+            put("latest", &latest.s);
+        }
         for (name, numbers) in &saved.arrays {
             sections.push((format!("array.{name}"), Section::Numbers(numbers.clone())));
         }
@@ -109,6 +112,7 @@ impl Model {
             "tally": snapshot.tally,
             "origin": snapshot.origin.map(|(_, extra)| extra),
             "base": snapshot.base.map(|l| Base { book: l.book, extra: l.extra }),
+            "latest": snapshot.latest.map(|l| Base { book: l.book, extra: l.extra }),
         });
         let Value::Object(header) = header else { unreachable!("json! made an object") };
         Container { header, sections }
@@ -163,18 +167,18 @@ impl Model {
             Some(extra) => Some((vector(container.take_numbers("origin")?, "origin", false)?, extra)),
             None => None,
         };
-        let base = match container.header::<Option<Base>>("base")? {
-            Some(Base { book, extra }) => {
-                let s = vector(container.take_numbers("base")?, "base", false)?;
-                Some(Ledger { book, s, extra, own: None })
-            }
-            None => None,
+        let mut ledger = |name: &str| {
+            let Some(Base { book, extra }) = container.header::<Option<Base>>(name)? else { return Ok(None) };
+            let s = vector(container.take_numbers(name)?, name, false)?;
+            Ok::<_, String>(Some(Ledger { book, s, extra, own: None }))
         };
+        let (base, latest) = (ledger("base")?, ledger("latest")?);
         let scalars = container.header("state")?;
         let snapshot = Snapshot {
             book: container.header("book")?,
             tally: container.header("tally")?,
             base,
+            latest,
             origin,
             passes: container.header("passes")?,
         };

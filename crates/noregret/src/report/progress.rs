@@ -12,6 +12,8 @@ pub struct ProgressRow {
     pub average_loss: Option<f64>,
     /// Average loss since the row before.
     pub since_last: Option<f64>,
+    /// The radius of the comparators at that moment; none for `ridge`.
+    pub radius: Option<f64>,
     /// No comparator's average loss is below this.
     pub best_at_least: Option<f64>,
     /// The average regret is at most this.
@@ -56,6 +58,7 @@ impl Progress {
             examples: engine.examples(),
             average_loss: book.average_loss(),
             since_last: (since > 0.0).then(|| (loss - self.loss) / since),
+            radius: certificate.as_ref().and_then(|c| c.radius),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
             bound: engine.bound().and_then(|b| b.regret_at_most),
@@ -105,4 +108,41 @@ pub fn decimal(value: f64, round: fn(f64) -> f64) -> String {
     }
     let text = format!("{:.6}", scaled / 1e6);
     if text == "-0.000000" { "0.000000".to_owned() } else { text }
+}
+
+/// A radius in a claim: six significant digits, rounded down, because what is proved for a ball is not
+/// proved for one that is larger by a rounding.
+pub fn radius(value: f64) -> String {
+    if value <= 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let unit = 10f64.powi(value.log10().floor() as i32 - 5);
+    let text = |v: f64| format!("{v:.5e}").parse::<f64>().unwrap_or(v);
+    let nearest = text(value);
+    let shown = if nearest <= value { nearest } else { text(nearest - unit) };
+    if (1e-4..1e15).contains(&shown) { shown.to_string() } else { format!("{shown:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_radius_is_shown_no_larger_than_it_is() {
+        for (value, shown) in [
+            (10.0, "10"),
+            (9.880_832_98, "9.88083"),
+            (1e-9, "1e-9"),
+            (0.3, "0.3"),
+            (123_456.789, "123456"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(radius(value), shown);
+        }
+        for k in 1..10_000 {
+            let value = f64::from(k) * 0.001_234_567;
+            let shown: f64 = radius(value).parse().unwrap();
+            assert!(shown <= value && shown >= value * (1.0 - 3e-5), "{value} {shown}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The summary of a run: one JSON object for machines, a few sentences for people.
 
-use super::progress::{ProgressRow, decimal};
+use super::progress::{ProgressRow, decimal, radius};
 use crate::engine::{Certificate, Engine};
 use crate::example::LabelMap;
 use serde_json::{Map, Value, json};
@@ -40,11 +40,12 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
     if let (Value::Object(map), Some(radius)) = (&mut proved, comparator.radius()) {
         map.insert("bias_inside".to_owned(), json!(config.bias));
         let radii: Vec<f64> = CURVE.iter().map(|m| m * radius).filter(|r| *r > 0.0).collect();
-        let curve: Vec<Value> = engine
-            .ledger()
-            .curve(&comparator, &radii)
+        let curve: Vec<Value> = radii
             .into_iter()
-            .map(|(radius, best)| json!({"radius": radius, "best_at_least": best}))
+            .filter_map(|r| {
+                let best = engine.best_at_least(&comparator.with_radius(r))?;
+                Some(json!({"radius": r, "best_at_least": best}))
+            })
             .collect();
         map.insert("curve".to_owned(), json!(curve));
     }
@@ -96,8 +97,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
 }
 
 fn class(certificate: &Certificate, sigma: Option<f64>) -> String {
-    // Down: what is proved for a ball is not proved for one that is larger by a rounding.
-    let radius = (certificate.radius.unwrap_or(0.0) * 1e4).floor() / 1e4;
+    let radius = radius(certificate.radius.unwrap_or(0.0));
     match certificate.comparator {
         "l1" => format!("No linear model with |u|_1 <= {radius}"),
         "linf" => format!("No linear model with weights within {radius}"),
@@ -120,30 +120,49 @@ pub fn verdict(engine: &Engine) -> Option<String> {
         decimal(certificate.best_at_least, f64::floor),
         decimal(lost, f64::round),
     );
+    let ridge = certificate.comparator == "ridge";
     if let Some(constant) = constant {
-        let _ = write!(text, "; a constant loses {}", decimal(constant, f64::round));
+        let penalty = if ridge { ", without the penalty" } else { "" };
+        let _ = write!(text, "; a constant loses {}{penalty}", decimal(constant, f64::round));
     }
     text += ". ";
-    let regret = certificate.regret_at_most;
-    let loss = engine.loss().entry().name;
-    if loss == "perceptron" {
+    // An a-posteriori theorem (online ridge) may prove more than the ledger.
+    let stated = engine.bound().and_then(|bound| Some((bound.name, bound.regret_at_most?)));
+    let stated = stated.filter(|(_, regret)| *regret < certificate.regret_at_most);
+    let regret = stated.as_ref().map_or(certificate.regret_at_most, |(_, regret)| *regret);
+    let by = stated.map_or(String::new(), |(name, _)| format!(", by the theorem `{name}`"));
+    let norm = engine.comparator().0.norm(engine.weights().iter());
+    let larger = certificate.radius.is_some_and(|radius| norm > radius * (1.0 + 1e-9));
+    if engine.loss().entry().name == "perceptron" {
         text += "Against the perceptron loss the best in hindsight is trivially u = 0, with loss 0.";
-    } else if constant.is_some_and(|c| c < certificate.best_at_least) {
+    } else if constant.is_some_and(|c| !ridge && c < certificate.best_at_least) {
         text += "A constant does better than every model of this class: allow a larger one (--radius).";
     } else if regret <= 0.0 {
-        text += "The moving model did better than every fixed one: there is nothing to gain by tuning a fixed one.";
+        text += "The moving model did better than every fixed one of this class.";
     } else if regret <= 0.25 * lost.abs() {
-        let _ = write!(text, "More tuning can gain at most {}.", decimal(regret, f64::ceil));
+        let _ = write!(
+            text,
+            "Within this class more tuning can gain at most {}{by}.",
+            decimal(regret, f64::ceil)
+        );
     } else {
-        let _ = write!(text, "The certificate is loose here: it leaves {} open.", decimal(regret, f64::ceil));
-        let norm = engine.comparator().0.norm(engine.weights().iter());
-        if norm > 0.0 && certificate.radius.is_some_and(|radius| radius > 1.5 * norm) {
+        let _ =
+            write!(text, "The certificate is loose here: it leaves {} open{by}.", decimal(regret, f64::ceil));
+        if certificate.comparator == "l2" && norm > 0.0 && certificate.radius.is_some_and(|r| r > 1.5 * norm)
+        {
             let _ = write!(
                 text,
                 " It is tightest for a ball about as large as the model: --radius {} or a little more.",
                 decimal(norm, f64::ceil)
             );
         }
+    }
+    if larger && !ridge {
+        let _ = write!(
+            text,
+            " The model itself is larger (norm {}): a larger --radius speaks of its equals.",
+            decimal(norm, f64::round)
+        );
     }
     Some(text)
 }

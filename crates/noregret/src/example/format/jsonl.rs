@@ -126,6 +126,15 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let message = message.strip_suffix(&place).unwrap_or(&message);
+    let message = match error.classify() {
+        serde_json::error::Category::Eof => {
+            format!("{message}; expected one whole JSON object a line")
+        }
+        _ if message.contains("expected an object") => {
+            format!("{message}: each line holds one JSON object, not an array or a value")
+        }
+        _ => message.to_owned(),
+    };
     Fault::new(error.column().saturating_sub(1).min(record.len()), message)
 }
 

@@ -90,8 +90,12 @@ impl Feed {
     fn open(&mut self, input: &Input, buffer: Vec<u8>) -> Result<Option<Item>, Box<Item>> {
         let name: Arc<str> = input.name().into();
         let failure = |failure| Box::new(Item::Failure(name.clone(), failure));
-        let mut source =
-            Source::open(input, self.bytes_read.clone()).map_err(|error| failure(Failure::Io(error)))?;
+        let mut source = Source::open(input, self.bytes_read.clone()).map_err(|error| {
+            failure(match error.kind() {
+                std::io::ErrorKind::InvalidData => Failure::Bad(error.to_string()),
+                _ => Failure::Io(error),
+            })
+        })?;
         let recognised = self.entry.or_else(|| {
             let beginning = source.peek(SNIFFED);
             format::ENTRIES.iter().copied().find(|entry| (entry.sniff)(beginning))

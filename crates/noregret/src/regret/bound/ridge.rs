@@ -15,8 +15,10 @@ pub(super) static ENTRY: Entry = Entry {
     value: |c| {
         let u = c.get("U")?;
         let excess = (c.get("sum_losses")? - c.get("sum_residuals")?).max(0.0);
-        // Rotations are backward stable: the residuals are those of data off by roundings.
-        let rounding = 1e-10 * (c.get("sum_losses")? + c.get("sum_y2")?);
+        // Rotations are backward stable: the residuals are those of rows and labels off by 3 (T + d)
+        // roundings of their size, which moves the loss of a u in the ball by no more than this.
+        let size = c.get("sum_y2")? + c.get("sum_x2")? * u * u;
+        let rounding = 32.0 * f64::EPSILON * (c.get("T")? + c.get("d")?) * size;
         Some(c.get("alpha")? / 2.0 * u * u + excess + rounding)
     },
 };
