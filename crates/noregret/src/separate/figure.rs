@@ -98,7 +98,7 @@ fn perceptron(n: usize) -> (u64, u64) {
     }
 }
 
-/// The head of [`line`].
+/// The head of the table that [`line()`] fills.
 pub const HEADING: &str = "          Perceptron                                        Optimistic Perceptron
  n        mistakes       passes     iterations  per pass       rounds     iterations";
 
