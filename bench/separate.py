@@ -5,7 +5,7 @@ usage: bench/separate.py FILE.svm [FILE.svm.gz ...] [--program target/release/no
 
 Two questions: a separator, and the margin within 1 % with a proof (which only noregret answers: LinearSVC
 ends near the largest margin without a proof, HiGHS finds some separator). scikit-learn and scipy are
-installed by name into a private environment beside this file, if they are not there. No bias, rows as
+installed by name into a private environment (~/.cache/noregret-bench-separate), if they are not there. No bias, rows as
 they are, one thread. Prints a table in Markdown and, with --json FILE, writes all numbers.
 """
 import argparse, json, os, subprocess, sys, time, warnings
@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 try:
     import numpy as np, scipy.sparse as sp, sklearn
 except ImportError:
-    home = os.path.join(HERE, ".venv-separate")
+    home = os.path.expanduser("~/.cache/noregret-bench-separate")
     python = os.path.join(home, "bin", "python")
     if sys.executable != python:
         if not os.path.exists(python):

@@ -98,7 +98,7 @@ fn perceptron(n: usize) -> (u64, u64) {
     }
 }
 
-/// The head of [`line`].
+/// The head of the table that [`line()`] fills.
 pub const HEADING: &str = "          Perceptron                                        Optimistic Perceptron
  n        mistakes       passes     iterations  per pass       rounds     iterations";
 
@@ -215,9 +215,8 @@ pub fn svg(points: &[Point]) -> String {
     panel.curve(&mut out, BLUE, optimistic());
 
     let panel = Panel { left: 470.0, from: 0.0, to: most.log10() * 1.02, last };
-    let ticks: Vec<_> = (0..=most.log10() as u64)
-        .map(|k| (k as f64, format!("10<tspan dy=\"-5\" font-size=\"9\">{k}</tspan>")))
-        .collect();
+    let ticks: Vec<_> =
+        (0..=most.log10() as u64).map(|k| (k as f64, format!("10{}", superscript(k)))).collect();
     panel.frame(&mut out, "(b) iterations, logarithmic", "iterations", &ticks);
     panel.curve(&mut out, RED, perceptron().map(|(n, v)| (n, v.log10())));
     panel.curve(&mut out, BLUE, optimistic().map(|(n, v)| (n, v.log10())));
@@ -234,6 +233,11 @@ pub fn svg(points: &[Point]) -> String {
 </svg>"#
     );
     out
+}
+
+fn superscript(k: u64) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    k.to_string().bytes().map(|b| DIGITS[usize::from(b - b'0')]).collect()
 }
 
 fn short(value: f64) -> String {

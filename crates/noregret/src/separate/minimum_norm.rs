@@ -82,7 +82,7 @@ impl MinimumNorm {
         let before = self.corral.length();
         let target = Target {
             enough: 1e-15 * self.r,
-            gap: (0.1 * self.gap).clamp(1e-12, 0.1),
+            gap: (0.3 * self.gap).clamp(1e-12, 0.3),
             most: 50 + 10 * self.pool.len() as u64,
             rows: LARGEST,
         };
