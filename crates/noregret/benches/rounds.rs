@@ -11,7 +11,8 @@ fn rounds(criterion: &mut Criterion) {
     group.sample_size(20);
     for entry in learner::ENTRIES {
         let sparse = entry.largest_dimension.is_none();
-        let stream = generate::find(if sparse { "rcv1-like" } else { "planted" }).expect("a stream of that name");
+        let stream =
+            generate::find(if sparse { "rcv1-like" } else { "planted" }).expect("a stream of that name");
         let request = stream.request(Some(2000), None, None, 1).expect("a small request");
         let block = stream.block(&request);
         let loss = match entry.losses {
