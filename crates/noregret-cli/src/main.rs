@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 /// Success.
 pub(crate) const OK: u8 = 0;
+/// Neither yes nor no.
+pub(crate) const UNDECIDED: u8 = 5;
 const USAGE: u8 = 2;
 const BAD_INPUT: u8 = 3;
 const IO: u8 = 4;

@@ -1,5 +1,6 @@
 //! The commands: one file each, and the registry of them.
 
+mod audit;
 mod demo;
 mod generate;
 mod inspect;
@@ -19,6 +20,7 @@ struct Entry {
 static ENTRIES: &[Entry] = &[
     Entry { command: learn::command, run: learn::run },
     Entry { command: predict::command, run: predict::run },
+    Entry { command: audit::command, run: audit::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },
