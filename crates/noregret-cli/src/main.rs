@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod output;
+mod picture;
 mod screen;
 
 use noregret::error::Error;

@@ -4,8 +4,8 @@ mod setting;
 mod telling;
 
 use super::predict::as_learned;
-use crate::arguments;
 use crate::screen::Screen;
+use crate::{arguments, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
 use noregret::bytes;
@@ -86,7 +86,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         let message = format!("--tolerance: found {tolerance}, expected a number greater than 0");
         return Err(UsageError(message).into());
     }
-    telling::check_targets(matches)?;
+    picture::check(matches)?;
     let past = matches.get_one::<String>("run").map(|path| Run::load(path)).transpose()?;
     let model = matches.get_one::<String>("model").map(|path| Model::load(Path::new(path))).transpose()?;
     let mut options = arguments::options(matches);

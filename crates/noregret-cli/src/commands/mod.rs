@@ -1,6 +1,7 @@
 //! The commands: one file each, and the registry of them.
 
 mod audit;
+mod compare;
 mod demo;
 mod generate;
 mod inspect;
@@ -21,6 +22,7 @@ static ENTRIES: &[Entry] = &[
     Entry { command: learn::command, run: learn::run },
     Entry { command: predict::command, run: predict::run },
     Entry { command: audit::command, run: audit::run },
+    Entry { command: compare::command, run: compare::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },

@@ -20,6 +20,8 @@ pub struct ProgressRow {
     pub bound: Option<f64>,
     /// Part of wrong labels.
     pub error_rate: Option<f64>,
+    /// The Euclidean norm of the model, the bias included.
+    pub model_norm: f64,
 }
 
 /// When the next row is due, and what the last one saw.
@@ -60,6 +62,7 @@ impl Progress {
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
             bound: engine.bound().and_then(|b| b.regret_at_most),
             error_rate: engine.tally().error_rate(),
+            model_norm: engine.weights().norm(),
         };
         self.loss = loss;
         self.weight = weight;

@@ -66,6 +66,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "parameters": config.parameters,
         "passes": engine.pass().max(engine.passes_before()),
         "average_loss": book.average_loss(),
+        "l2": config.l2,
         "penalised_loss": penalised,
         "last_pass_loss": if engine.pass() > 1 { engine.pass_loss() } else { book.average_loss() },
         "mistakes": tally.mistakes(),
@@ -136,8 +137,8 @@ pub fn verdict(engine: &Engine) -> Option<String> {
     } else {
         let norm = engine.weights().norm();
         text += &format!(
-            "The certificate is loose here: it leaves {} open. It is tightest for a ball about as large \
-             as the model (norm {}).",
+            "The certificate is loose: it leaves {} open (it is tightest for a ball about as large as the \
+             model, norm {}). Run `noregret audit` for the truth.",
             decimal(regret, f64::ceil),
             decimal(norm, f64::round),
         );

@@ -1,12 +1,13 @@
 //! What an audit says: a text, a JSON object, a page, a picture.
 
 use super::setting::{Run, Setting};
-use crate::output;
+use crate::{output, picture};
 use anyhow::Result;
 use clap::ArgMatches;
 use noregret::regret::Book;
 use noregret::regret::audit::Bracket;
 use noregret::regret::bound::most_mistakes_weighted;
+use noregret::report::page::{Page, audit_figure};
 use noregret::report::progress::decimal;
 use serde_json::{Map, Value, json};
 
@@ -48,12 +49,6 @@ impl Regret {
         let high = self.at_most.min(certified);
         (self.at_least > 0.0).then(|| (certified / high, certified / self.at_least))
     }
-}
-
-/// Refuses a picture of an unknown kind before anything is read.
-pub(super) fn check_targets(matches: &ArgMatches) -> Result<()> {
-    let _ = matches;
-    Ok(())
 }
 
 impl Audited<'_> {
@@ -220,6 +215,17 @@ impl Audited<'_> {
         if target != Some("-") && !matches.get_flag("quiet") {
             output::text(&self.text())?;
         }
+        let object = Value::Object(self.json());
+        let mut runs: Vec<Value> = self.run.iter().map(|r| r.summary.clone()).collect();
+        for run in &mut runs {
+            run["name"] = run["learner"].clone();
+            run["audit"] = json!({"best": object["best"], "regret": object["regret"]});
+        }
+        let title = format!("The best in hindsight, {} loss", self.setting.loss.entry().name);
+        let subtitle = format!("{} examples.", self.book.examples);
+        let page = Page { title: &title, subtitle: &subtitle, runs: &runs, audit: Some(&object) };
+        picture::report(matches, &page)?;
+        picture::plot(matches, &audit_figure(&object, runs.first()))?;
         let closed =
             self.brackets.len() == self.setting.classes.len() && self.brackets.iter().all(|b| b.closed);
         Ok(if closed { crate::OK } else { crate::UNDECIDED })

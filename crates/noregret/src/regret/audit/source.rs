@@ -104,6 +104,11 @@ impl<'a> Files<'a> {
         &self.reader
     }
 
+    /// Gives the reader back.
+    pub fn into_reader(self) -> Reader {
+        self.reader
+    }
+
     fn next(&mut self) -> Result<Option<Block<f32>>> {
         if let Some(block) = self.first.take() {
             return Ok(Some(block));
