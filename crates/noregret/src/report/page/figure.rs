@@ -13,7 +13,10 @@ fn axis(label: &str, log: bool) -> Axis {
 /// A column of a run's history against the examples seen.
 fn history(run: &Value, pick: impl Fn(&Value) -> Option<f64>) -> Vec<(f64, f64)> {
     let rows = run["history"].as_array().map_or(&[][..], Vec::as_slice);
-    rows.iter().filter_map(|row| Some((row["examples"].as_f64()?, pick(row)?))).collect()
+    // The first examples would flatten all that follows: a thousandth of the stream is left out.
+    let first = rows.last().and_then(|row| row["examples"].as_f64()).unwrap_or(0.0) / 1000.0;
+    let all = rows.iter().filter_map(|row| Some((row["examples"].as_f64()?, pick(row)?)));
+    all.filter(|(t, _)| *t >= first).collect()
 }
 
 fn name(run: &Value) -> String {
@@ -29,11 +32,12 @@ pub fn runs_figure(runs: &[Value]) -> Vec<Chart> {
         let name = name(run);
         let points = history(run, |r| r["average_loss"].as_f64());
         let end = points.last().map_or(1.0, |p| p.0);
+        let begin = points.first().map_or(1.0, |p| p.0);
         losses.push(Series { name: name.clone(), points, colour, dash: &[] });
         let points = history(run, |r| r["best_at_least"].as_f64());
         losses.push(Series { name: format!("{name}: best at least"), points, colour, dash: DASHED });
         if let Some(best) = run["audit"]["best"]["at_most"].as_f64() {
-            let points = vec![(1.0, best), (end, best)];
+            let points = vec![(begin, best), (end, best)];
             losses.push(Series { name: format!("{name}: audited best"), points, colour, dash: DOTTED });
         }
         let total =
@@ -51,7 +55,8 @@ pub fn runs_figure(runs: &[Value]) -> Vec<Chart> {
     }
     let ends = regrets.iter().filter_map(|s| s.points.last().copied()).filter(|p| p.1 > 0.0 && p.0 > 2.0);
     if let Some((end, least)) = ends.min_by(|a, b| a.1.total_cmp(&b.1)) {
-        let grid: Vec<f64> = (0..=60).map(|k| 2.0 * (end / 2.0).powf(f64::from(k) / 60.0)).collect();
+        let begin = (end / 1000.0).max(2.0);
+        let grid: Vec<f64> = (0..=60).map(|k| begin * (end / begin).powf(f64::from(k) / 60.0)).collect();
         let slope = |name: &str, dash, f: fn(f64) -> f64| Series {
             name: name.to_owned(),
             points: grid.iter().map(|t| (*t, least * f(*t) / f(end))).collect(),

@@ -34,8 +34,9 @@
     })];
   };
   const positive = (points, log) => points.filter(p => p[1] !== null && p[1] !== undefined && Number.isFinite(p[1]) && (!log || p[1] > 0));
-  const history = (run, pick) => (run.history ?? []).map(row => [row.examples, pick(row)]);
   const last = run => (run.history ?? []).at(-1)?.examples ?? run.examples;
+  // The first examples would flatten all that follows: a thousandth of the stream is left out.
+  const history = (run, pick) => (run.history ?? []).filter(row => row.examples * 1000 >= last(run)).map(row => [row.examples, pick(row)]);
 
   const charts = [];
   const chart = (title, caption, x, y, series) => {
@@ -50,7 +51,7 @@
     T, { label: "average loss" },
     runs.flatMap((run, k) => {
       const best = run.audit?.best;
-      const first = run.history?.[0]?.examples ?? 1;
+      const first = history(run, () => 0)[0]?.[0] ?? 1;
       return [
         { name: run.name, run: k, points: history(run, r => r.average_loss), colour: run.colour },
         { name: run.name + ": best at least", run: k, points: history(run, r => r.best_at_least), colour: run.colour, dash: [6, 4] },
@@ -92,17 +93,17 @@
     place.replaceChildren();
     const ink = getComputedStyle(root).getPropertyValue("--ink").trim();
     const rule = getComputedStyle(root).getPropertyValue("--rule").trim();
+    const figures = charts.map((c, k) => element("figure", { "aria-labelledby": "chart-" + k, role: "group" },
+      element("h2", { id: "chart-" + k }, c.title), element("div"), element("figcaption", {}, c.caption)));
+    place.append(...figures);
     for (const [k, c] of charts.entries()) {
-      const box = element("div");
-      const figure = element("figure", { "aria-labelledby": "chart-" + k, role: "group" },
-        element("h2", { id: "chart-" + k }, c.title), box, element("figcaption", {}, c.caption));
-      place.append(figure);
+      const figure = figures[k], box = figure.querySelector("div");
       const axis = (label, log) => ({
         label, stroke: ink, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 }, size: 56, labelSize: 22,
         values: (_, splits) => splits.map(v => (log && v !== null && Math.log10(v) % 1 !== 0 && splits.length > 12 ? "" : tick(v))),
       });
       const plot = new uPlot({
-        width: Math.max(260, figure.clientWidth - 24),
+        width: Math.max(260, box.clientWidth),
         height: Math.min(360, Math.max(240, figure.clientWidth * 0.6)),
         scales: { x: { time: false, distr: c.x.log ? 3 : 1 }, y: { distr: c.y.log ? 3 : 1 } },
         axes: [{ ...axis(c.x.label, c.x.log), size: 40 }, axis(c.y.label, c.y.log)],
