@@ -125,7 +125,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         let mut from = 0;
         while from < rows.len() {
             let take = (rows.len() - from).min(usize::try_from(due - examples).unwrap_or(usize::MAX));
-            list.iter_mut().for_each(|c| c.learn(rows.slice(from, from + take)));
+            for contestant in &mut list {
+                contestant.learn(rows.slice(from, from + take));
+            }
             from += take;
             examples += take as u64;
             if examples == due {

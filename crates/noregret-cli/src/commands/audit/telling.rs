@@ -72,22 +72,23 @@ impl Audited<'_> {
         })
     }
 
-    /// The Perceptron's mistake bound, which waits for a comparator: the least over all brackets.
-    fn mistakes(&self) -> Option<(f64, f64, f64)> {
-        let run = self.run?;
-        let hinge = self.setting.loss.entry().name == "hinge";
-        if run.summary["bound"]["name"] != "perceptron" || !hinge {
+    /// The Perceptron's mistake bound, which waits for a comparator: with the `u` of a bracket, its norm
+    /// and its total hinge loss.
+    fn mistakes_by(&self, b: &Bracket) -> Option<(f64, f64, f64)> {
+        let hinge = self.setting.loss.entry().name == "hinge" && b.class.name() != "ridge";
+        if self.run?.summary["bound"]["name"] != "perceptron" || !hinge {
             return None;
         }
-        let n = self.book.weight.value();
+        let (norm, total) = (b.u.norm(), b.at_most * self.book.weight.value());
         let longest = self.book.longest_squared.sqrt();
-        let bound = |b: &Bracket| {
-            let (norm, total) = (b.u.norm(), b.at_most * n);
-            let most = most_mistakes_weighted(norm, total, longest, self.book.heaviest);
-            (most * (1.0 + 1e-12), norm, total)
-        };
-        let plain = self.brackets.iter().filter(|b| b.class.name() != "ridge");
-        plain.map(bound).min_by(|a, b| a.0.total_cmp(&b.0))
+        let most = most_mistakes_weighted(norm, total, longest, self.book.heaviest);
+        Some((most * (1.0 + 1e-12), norm, total))
+    }
+
+    /// The least of them.
+    fn mistakes(&self) -> Option<(f64, f64, f64)> {
+        let all = self.brackets.iter().filter_map(|b| self.mistakes_by(b));
+        all.min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     fn json(&self) -> Map<String, Value> {
@@ -105,6 +106,7 @@ impl Audited<'_> {
                     "norm": b.norm,
                     "multiplier": b.multiplier,
                     "closed": b.closed,
+                    "mistakes_at_most": self.mistakes_by(b).map(|(most, _, _)| most),
                 })
             })
             .collect();

@@ -11,7 +11,7 @@ use crate::example::Value;
 pub(super) fn solve<V: Value>(
     problem: &mut Problem<'_, V>,
     track: &mut Track<'_>,
-    start: Vec<f64>,
+    start: &[f64],
 ) -> Flow<()> {
     let class = *track.class();
     let strength = problem.penalty(&class);
@@ -21,11 +21,13 @@ pub(super) fn solve<V: Value>(
     // Features of every scale move alike: each coordinate counts by the squares of its values.
     let ones: Vec<f64> = (0..problem.labels.len()).map(|k| problem.weight(k)).collect();
     let mut metric = Vec::new();
-    problem.product(&start, &ones, Some(&mut metric))?;
+    problem.product(start, &ones, Some(&mut metric))?;
     let largest = metric.iter().fold(0.0, |m: f64, x| m.max(*x)).max(f64::MIN_POSITIVE);
-    metric.iter_mut().for_each(|m| *m += 1e-9 * largest + strength);
+    for m in &mut metric {
+        *m += 1e-9 * largest + strength;
+    }
     let mut step = 1.0;
-    let mut here = problem.point(project(&class, &start, &metric), surrogate)?;
+    let mut here = problem.point(project(&class, start, &metric), surrogate)?;
     track.keep(problem, &here)?;
     let (mut ahead, mut z) = (here.u.clone(), here.z.clone());
     let (mut smooth, mut gradient) = (here.smooth, here.gradient.clone());

@@ -12,16 +12,22 @@ pub(super) fn pull_inside(class: &Comparator, u: &mut [f64]) {
             let mut length = round_up(class.norm(u.iter().copied()));
             while length > radius {
                 let factor = radius / length * (1.0 - 4.0 * f64::EPSILON);
-                u.iter_mut().for_each(|x| *x *= factor);
+                for x in u.iter_mut() {
+                    *x *= factor;
+                }
                 length = round_up(class.norm(u.iter().copied()));
             }
         }
         // The sum of a simplex is met up to rounding; nothing can be nearer.
         Comparator::Simplex { radius, complete } => {
-            u.iter_mut().for_each(|x| *x = x.max(0.0));
+            for x in u.iter_mut() {
+                *x = x.max(0.0);
+            }
             let sum: f64 = u.iter().sum();
             if sum > radius || (complete && sum > 0.0) {
-                u.iter_mut().for_each(|x| *x *= radius / sum);
+                for x in u.iter_mut() {
+                    *x *= radius / sum;
+                }
             }
         }
     }

@@ -156,7 +156,9 @@ pub(super) fn solve<V: Value>(
         let dz: Vec<f64> = problem.predict(&v)?.iter().zip(&here.z).map(|(a, b)| a - b).collect();
         let part = inner.advance(&theta, &target, &dz, mu);
         let mut u = here.u;
-        u.iter_mut().for_each(|x| *x *= 1.0 - part);
+        for x in &mut u {
+            *x *= 1.0 - part;
+        }
         add(&mut u, part, &v);
         pull_inside(track.class(), &mut u);
         here = problem.point_with(u, &inner.slopes())?;

@@ -182,7 +182,7 @@ impl<'a, V: Value> Auditor<'a, V> {
                     let strength = problem.penalty(&class);
                     euclidean(problem, &mut track, quadratic::Limit::Penalty(strength), start)
                 }
-                _ => accelerated::solve(problem, &mut track, start),
+                _ => accelerated::solve(problem, &mut track, &start),
             }
         };
         match done {
@@ -209,5 +209,5 @@ fn euclidean<V: Value>(
     }
     // Slower, and surer where curvature vanishes.
     let best = track.best().to_vec();
-    accelerated::solve(problem, track, best)
+    accelerated::solve(problem, track, &best)
 }

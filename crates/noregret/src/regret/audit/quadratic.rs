@@ -177,7 +177,9 @@ fn subspace<V: Value>(
             }
             let left = norm(&next);
             if left > 0.0 {
-                next.iter_mut().for_each(|x| *x /= left);
+                for x in &mut next {
+                    *x /= left;
+                }
             }
         }
         let wanted = diagonal.is_empty();

@@ -141,7 +141,7 @@ fn marks(chart: &Chart, left: f64, out: &mut Vec<Mark>) -> f64 {
         out.push(Mark::Words { at, text, size, anchor, colour: INK, upright });
     };
     words((left + WIDTH / 2.0, 20.0), chart.title.clone(), 15.0, Anchor::Middle, false);
-    words(((x.from + x.to) / 2.0, HEIGHT - 10.0), chart.x.label.clone(), 12.0, Anchor::Middle, false);
+    words((f64::midpoint(x.from, x.to), HEIGHT - 10.0), chart.x.label.clone(), 12.0, Anchor::Middle, false);
     words((left + 14.0, f64::midpoint(top, bottom)), chart.y.label.clone(), 12.0, Anchor::Middle, true);
     for v in x.ticks() {
         words((x.at(v), bottom + 16.0), tick_text(v), 11.0, Anchor::Middle, false);

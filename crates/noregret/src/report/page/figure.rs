@@ -118,10 +118,24 @@ pub fn audit_figure(audit: &Value, run: Option<&Value>) -> Vec<Chart> {
             });
         }
     }
-    vec![Chart {
-        title: "Best loss against U".to_owned(),
-        x: axis("U", true),
-        y: axis("average loss", false),
-        series,
-    }]
+    let chart =
+        |title: &str, y: Axis, series| Chart { title: title.to_owned(), x: axis("U", true), y, series };
+    let mut charts = vec![chart("Best loss against U", axis("average loss", false), series)];
+    let bounds = curve.iter().filter_map(|c| Some((c["radius"].as_f64()?, c["mistakes_at_most"].as_f64()?)));
+    let bounds: Vec<(f64, f64)> = bounds.collect();
+    if let (Some(first), Some(last), Some(run)) = (bounds.first(), bounds.last(), run) {
+        let seen = run["mistakes"].as_f64().unwrap_or(f64::NAN);
+        let seen = vec![(first.0, seen), (last.0, seen)];
+        let series = vec![
+            Series {
+                name: "at most, by the theorem".to_owned(),
+                points: bounds,
+                colour: Some(0),
+                dash: DASHED,
+            },
+            Series { name: "made".to_owned(), points: seen, colour: Some(3), dash: &[] },
+        ];
+        charts.push(chart("Mistakes against their bound", axis("mistakes", true), series));
+    }
+    charts
 }
