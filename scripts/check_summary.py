@@ -29,5 +29,5 @@ def check(summary):
 if __name__ == "__main__":
     summary = json.load(sys.stdin)
     check(summary)
-    print(f"{summary['learner']}: {summary['examples']} examples, loss {summary['average_loss']:.6f},",
-          f"regret at most {summary['certificate']['regret_at_most']:.6f}: keys and identities hold")
+    print(f"{summary['learner']}: {summary['examples']} examples, loss {summary['average_loss']:.9f},",
+          f"regret at most {summary['certificate']['regret_at_most']:.9f}: keys and identities hold")

@@ -67,6 +67,11 @@ pub(crate) fn option(name: &'static str, value: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).num_args(1)
 }
 
+/// `--name VALUE` for a number; what is negative is refused with the reason, not as an unknown flag.
+pub(crate) fn number(name: &'static str, value: &'static str) -> Arg {
+    option(name, value).value_parser(value_parser!(f64)).allow_negative_numbers(true)
+}
+
 /// `--name`.
 pub(crate) fn flag(name: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue)
@@ -132,6 +137,7 @@ pub(crate) fn registry(mut command: Command) -> Command {
                 .long(parameter.name)
                 .value_name(value)
                 .num_args(1)
+                .allow_negative_numbers(true)
                 .help_heading("Parameters of learners and losses")
                 .help(format!("{}: {meaning}", owners.join(", "))),
         );

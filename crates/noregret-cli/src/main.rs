@@ -26,7 +26,9 @@ fn main() -> ExitCode {
                 // Whoever read the output has seen enough.
                 return ExitCode::from(OK);
             }
-            eprintln!("noregret: {error:#}");
+            // The library's errors tell their causes themselves.
+            let told = if error.is::<Error>() { error.to_string() } else { format!("{error:#}") };
+            screen::message(&format!("noregret: {told}"));
             ExitCode::from(code(&error))
         }
     }
@@ -37,8 +39,7 @@ fn code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<Error>() {
         Some(Error::Usage(_)) => USAGE,
         Some(Error::Format(_) | Error::Diverged(_) | Error::Model { .. }) => BAD_INPUT,
-        Some(Error::Io { .. }) => IO,
         None if error.is::<noregret::error::UsageError>() => USAGE,
-        None => IO,
+        Some(Error::Io { .. }) | None => IO,
     }
 }

@@ -1,7 +1,7 @@
 //! Standard error: the progress table, a bar below it on a terminal, and messages.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 /// Where progress and messages go. With `--quiet` nothing but errors is said.
 pub(crate) struct Screen {
@@ -49,8 +49,13 @@ impl Screen {
             return;
         }
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| message(text)),
+            None => message(text),
         }
     }
+}
+
+/// Writes a line to standard error. That nobody reads it is no reason to fail.
+pub(crate) fn message(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

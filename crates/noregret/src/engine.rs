@@ -1,131 +1,24 @@
 //! Everything that belongs to one model: the loss, the learner with its slots, the ledger's scalars,
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
+mod config;
+
+pub use config::Config;
+
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows};
-use crate::learner::{self, Losses, Outcome, Setup};
+use crate::learner::{self, Outcome, Setup};
 use crate::loss::{self, Loss};
-use crate::parameter::Parameters;
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::{Entered, Extra};
 use crate::regret::risk::{self, Risk};
 use crate::regret::{self, Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Judge, Machine, Saved, Vector};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
 const SMALLEST_SQUARE: f64 = 1e-280;
-
-/// What a model is made from. Stored in its file; what is `None` took the default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Config {
-    /// The learner's name.
-    pub learner: String,
-    /// The learner's own parameters.
-    #[serde(default)]
-    pub parameters: Parameters,
-    /// The loss's name.
-    pub loss: String,
-    /// The loss's own parameters.
-    #[serde(default)]
-    pub loss_parameters: Parameters,
-    /// `U`: the ball of a projected learner and the radius of the comparators.
-    pub radius: Option<f64>,
-    /// The class of comparators.
-    pub comparator: Option<String>,
-    /// `sigma` of the quadratic penalty.
-    pub l2: Option<f64>,
-    /// `X`: no row is longer, promises the user.
-    pub row_bound: Option<f64>,
-    /// `Y`: no label is larger, promises the user.
-    pub label_bound: Option<f64>,
-    /// The probability with which the risk bound may fail.
-    pub delta: f64,
-    /// Whether the averaged iterate is kept.
-    pub average: bool,
-    /// Whether there is a constant feature.
-    pub bias: bool,
-    /// How many features there are, where it was said.
-    pub dimension: Option<u32>,
-}
-
-impl Config {
-    /// A learner and a loss, everything else at its default.
-    pub fn new(learner: &str, loss: &str) -> Self {
-        Self {
-            learner: learner.to_owned(),
-            parameters: Parameters::default(),
-            loss: loss.to_owned(),
-            loss_parameters: Parameters::default(),
-            radius: None,
-            comparator: None,
-            l2: None,
-            row_bound: None,
-            label_bound: None,
-            delta: 0.05,
-            average: false,
-            bias: true,
-            dimension: None,
-        }
-    }
-
-    /// The class of comparators: as said, or the default that follows from the learner and `--l2`.
-    fn comparator_name(&self, entry: &learner::Entry) -> &str {
-        match &self.comparator {
-            Some(name) => name,
-            None if self.radius.is_some() && entry.default_comparator == "ridge" => "l2",
-            None if self.l2.is_some() && self.radius.is_none() => "ridge",
-            None => entry.default_comparator,
-        }
-    }
-
-    fn check(&self, entry: &learner::Entry) -> Result<(), UsageError> {
-        let positive = |value: Option<f64>, flag: &str| match value {
-            Some(v) if !(v > 0.0 && v.is_finite()) => {
-                Err(UsageError(format!("{flag}: found {v}, expected a number greater than 0")))
-            }
-            _ => Ok(()),
-        };
-        positive(self.radius, "--radius")?;
-        positive(self.l2, "--l2")?;
-        positive(self.row_bound, "--row-bound")?;
-        positive(self.label_bound, "--label-bound")?;
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(UsageError(format!(
-                "--delta: found {}, expected a number between 0 and 1",
-                self.delta
-            )));
-        }
-        if let Losses::Only(names) = entry.losses
-            && !names.contains(&self.loss.as_str())
-        {
-            return Err(UsageError(format!(
-                "learner `{}` works with the loss {}, not with `{}`",
-                entry.name,
-                names.join(" or "),
-                self.loss
-            )));
-        }
-        let ridge = self.comparator_name(entry) == "ridge";
-        if self.l2.is_some() && !entry.penalised && self.comparator.as_deref() != Some("ridge") {
-            return Err(UsageError(format!(
-                "learner `{}` does not minimise a penalty: use --learner strongly-convex-ogd with --l2, \
-                 or say --comparator ridge to compare with penalised models only",
-                entry.name
-            )));
-        }
-        if ridge && self.l2.is_none() && !entry.penalised {
-            return Err(UsageError::new("--comparator ridge needs --l2 SIGMA"));
-        }
-        if ridge && self.radius.is_some() && self.comparator.is_some() && entry.default_radius.is_none() {
-            return Err(UsageError::new(
-                "--radius does not go with --comparator ridge, which compares with models of every norm",
-            ));
-        }
-        Ok(())
-    }
-}
 
 /// What the ledger proves: `best_at_least = (average or penalised loss) - regret_at_most`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -171,6 +64,9 @@ pub struct Engine {
     passes_before: u32,
 }
 
+/// What a round may bring at most, so that sums and squares over a whole stream stay finite.
+const LARGEST: f64 = 1e200;
+
 struct Bench<'a> {
     loss: &'a dyn Loss,
     book: &'a mut Book,
@@ -189,11 +85,9 @@ impl Judge for Bench<'_> {
     ) -> Result<Outcome, Diverged> {
         let loss = self.loss.value(z, y);
         let slope = self.loss.slope(z, y);
-        // Theorems, steps and norms square the gradient, so its square must be a number too.
-        let alpha = weight * slope;
-        let gradient = alpha * alpha * norm_squared;
-        if !(z.is_finite() && (weight * loss).is_finite() && (alpha * z).is_finite() && gradient.is_finite())
-        {
+        let gradient_squared = (weight * slope) * (weight * slope) * norm_squared;
+        let fits = |value: f64| value.abs() <= LARGEST;
+        if !(fits(z) && fits(weight * loss) && fits(weight * slope * z) && fits(gradient_squared)) {
             return Err(Diverged { z, loss });
         }
         self.tally.enter(z, y, weight);
@@ -309,13 +203,20 @@ impl Engine {
     }
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
+        let remedy = match self.entry {
+            e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, ",
+            e if e.penalised => "a larger --l2, ",
+            _ => "",
+        };
         done.map_err(|(_, diverged)| {
             Error::Diverged(format!(
-                "the learner diverged at example {}: prediction {:e}, loss {:e}; choose a smaller \
-                 --eta, a learner with a ball (--learner projected-ogd --radius U), or scale the features",
-                self.examples() + 1,
+                "the learner diverged at example {}{}: prediction {:.3e}, loss {:.3e}; choose {}a \
+                 learner with a ball (--learner projected-ogd --radius U), or scale the features",
+                1 + if self.pass == 1 { self.examples() } else { self.book.examples },
+                if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) },
                 diverged.z,
-                diverged.loss
+                diverged.loss,
+                remedy
             ))
         })
     }
@@ -358,6 +259,11 @@ impl Engine {
     /// Rows of the first pass, earlier runs included.
     pub fn examples(&self) -> u64 {
         self.first_book().examples + self.base.as_ref().map_or(0, |b| b.book.examples)
+    }
+
+    /// Rows of the current pass in this run.
+    pub fn pass_examples(&self) -> u64 {
+        self.book.examples
     }
 
     fn first_book(&self) -> &Book {
@@ -463,10 +369,15 @@ impl Engine {
                 later(self.part().best_at_least(comparator));
             }
         }
-        let from = match comparator {
-            Comparator::Ridge { sigma } => ledger.book.penalised_loss(*sigma)?,
-            _ => ledger.book.average_loss()?,
+        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
+        let book = &ledger.book;
+        let (from, terms) = match comparator {
+            Comparator::Ridge { sigma } => {
+                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
+            }
+            _ => (book.average_loss()?, book.magnitude),
         };
+        let from = regret::round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
         if !from.is_finite() {
             return None;
         }
@@ -475,7 +386,7 @@ impl Engine {
             comparator: comparator.name(),
             radius: comparator.radius(),
             radius_from,
-            regret_at_most: regret::round_up(regret::round_up(from) - best),
+            regret_at_most: regret::round_up(from - best),
             best_at_least: best,
         })
     }

@@ -14,6 +14,7 @@
 //! - [`report`]: what a run says about itself.
 //!
 //! The protocol of every round (predict, suffer, slope, enter the ledger, update) is in [`round`].
+//! [`separate`] finds a separating hyperplane of rows held in memory, or proves that there is none.
 //! [`engine`] keeps all that belongs to one model; [`model`] writes it to a file and reads it back.
 
 pub mod bytes;
@@ -28,3 +29,9 @@ pub mod parameter;
 pub mod regret;
 pub mod report;
 pub mod round;
+pub mod separate;
+
+/// The example in the README is compiled and run with the other documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -42,6 +42,7 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     // L, S and the penalty, from the predictions alone.
     let (comparator, radius, sigma) = class(engine);
     let mut suffered = Sum::default();
+    let mut terms = 0.0;
     let (mut s, mut reach, mut magnitude) = (vec![0.0; d + usize::from(config.bias)], 0.0, 0.0);
     for (k, (y, c, x)) in run.rows.iter().enumerate() {
         if *c == 0.0 {
@@ -52,6 +53,7 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
         if let Some(sigma) = sigma {
             let w = norm(&run.iterates[k]);
             suffered.add(sigma / 2.0 * w * w);
+            terms += sigma / 2.0 * w * w;
         }
         let alpha = c * loss.slope(run.z[k], *y);
         for &(i, v) in x {
@@ -69,14 +71,15 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
         assert!(a == b || (a - b).abs() <= 1e-13 * reach, "{name}: S {a} {b}");
     }
     let average = suffered.value() / n;
-    let own = if sigma.is_none() {
-        engine.average_loss().unwrap()
-    } else {
-        engine.ledger().book.penalised_loss(sigma.unwrap()).unwrap()
+    let own = match sigma {
+        None => engine.average_loss().unwrap(),
+        Some(sigma) => engine.ledger().book.penalised_loss(sigma).unwrap(),
     };
-    assert!(close(own, average, 1e-9), "{name}: {own} {average}");
+    // The losses and the penalty may cancel: what is left is as exact as they are.
+    let scale = (terms + magnitude) / n;
+    assert!((own - average).abs() <= 1e-9 * terms / n + 1e-14 * scale, "{name}: {own} {average}");
     let (regret, best) = (certificate.regret_at_most, certificate.best_at_least);
-    let parts = regret.abs() + best.abs();
+    let parts = regret.abs() + best.abs() + scale;
     assert!((regret + best - own).abs() <= 1e-12 * parts, "{name}: {certificate:?} {own}");
 
     // A prediction is the product with the iterate.
@@ -110,7 +113,7 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
             run_rows = run.rows,
         );
         let regret = suffered.value() - rival.value;
-        let rounding = 2.0 * rival.error + 1e-14 * magnitude;
+        let rounding = 2.0 * rival.error + 1e-15 * (magnitude + terms);
         assert!(certificate.regret_at_most * n >= regret - rounding, "{name}: {certificate:?} {regret}");
         if let Some(bound) = bound_total {
             assert!(bound >= regret - rounding - 1e-12 * bound, "{name}: bound {bound} regret {regret}");
@@ -119,7 +122,7 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     let entry = bound::find(&stated.name).unwrap();
     let same = serde_json::to_value(entry.class).unwrap() == comparator.name();
     if let (Some(bound), true, true) = (stated.regret_at_most, entry.linearised, same) {
-        let slack = 1e-9 * bound + 1e-12 * (1.0 + magnitude + reach * radius) / n;
+        let slack = 1e-9 * bound + 1e-12 * (1.0 + magnitude + engine.ledger().book.reach * radius) / n;
         assert!(certificate.regret_at_most <= bound + slack, "{name}: {certificate:?} above {stated:?}");
     }
     check_ball(config, &run);
@@ -127,29 +130,17 @@ fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
 
 /// Iterates of a learner with a ball never leave it.
 fn check_ball(config: &Config, run: &Run) {
-    let radius = config.radius.unwrap_or(10.0);
-    for w in run.iterates.iter().chain([&dense(
-        &run.engine.weights(),
-        run.iterates
-            .first()
-            .map_or(D as usize, |w| w.len() - usize::from(config.bias))
-            .max(run.engine.dimension()),
-    )]) {
+    let simplex = config.comparator.as_deref() == Some("simplex");
+    let radius = config.radius.unwrap_or(if simplex { 1.0 } else { 10.0 });
+    let given = format!("{:?}", config.parameters);
+    let last: Vec<f64> = run.engine.weights().iter().collect();
+    for w in run.iterates.iter().chain([&last]) {
         let length = match config.learner.as_str() {
-            "projected-ogd" | "subgradient" => norm(w),
-            "ftrl" if format!("{:?}", config.parameters).contains("no") => 0.0,
-            "ftrl" => norm(w),
-            "follow-the-leader" if format!("{:?}", config.parameters).contains("box") => {
-                w.iter().fold(0.0f64, |m, v| m.max(v.abs()))
-            }
-            "follow-the-leader" => norm(w),
+            "follow-the-leader" if given.contains("box") => w.iter().fold(0.0, |m: f64, v| m.max(v.abs())),
             "exponentiated" => w.iter().map(|v| v.abs()).sum(),
+            "ftrl" if given.contains("no") => 0.0,
+            "projected-ogd" | "subgradient" | "ftrl" | "follow-the-leader" => norm(w),
             _ => 0.0,
-        };
-        let radius = if config.comparator.as_deref() == Some("simplex") && config.radius.is_none() {
-            1.0
-        } else {
-            radius
         };
         assert!(length <= radius * (1.0 + 1e-9), "{config:?}: {length} outside of {radius}");
     }
@@ -172,7 +163,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(800))]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn no_comparator_of_a_hundred_beats_the_certificate(
@@ -263,9 +254,7 @@ proptest! {
         prop_assert_eq!(a.is_some(), b.is_some());
         let Some(best) = a else { return Ok(()) };
         prop_assert!(close(best, b.unwrap(), 1e-12));
-        let starts = [forth.s.iter().map(|s| -1e3 * s).collect::<Vec<_>>()];
-        let mut starts = starts.to_vec();
-        starts[0] = dense(&forth.s, D as usize).iter().map(|s| -1e3 * s).collect();
+        let starts = [dense(&forth.s, D as usize).iter().map(|s| -1e3 * s).collect::<Vec<_>>()];
         for u in rivals(&union, &*loss, comparator.name(), (radius, sigma), (D as usize, bias), &starts, 40) {
             let rival = total(&union, &*loss, &u, bias, sigma);
             prop_assert!(best * n <= rival.value + rival.error || !rival.value.is_finite());
@@ -413,7 +402,6 @@ proptest! {
     fn averages_under_wild_values_are_those_of_the_stored_iterates(
         rows in adversary(),
         bias in any::<bool>(),
-        which in any::<prop::sample::Index>(),
     ) {
         for entry in noregret::learner::ENTRIES {
             for name in ["hinge", "logistic", "absolute"] {
@@ -429,7 +417,6 @@ proptest! {
                 }
             }
         }
-        let _ = which;
     }
 }
 
@@ -475,9 +462,10 @@ fn a_row_a_thousand_times_leaves_every_claim_true() {
 
 #[test]
 fn weights_that_are_no_binary_fractions_do_not_lift_the_mistake_ledger() {
-    // Every round is a mistake, and u = 0 has hinge loss 1 in each. A plain sum of 0.1 runs ahead.
+    // Every round is a mistake, and u = 0 has hinge loss 1 in each. A plain sum of 0.3 runs ahead
+    // by 3.5e-12 of itself.
     let rows: Vec<Row> =
-        (0..200_000).map(|k| (if k % 2 == 0 { 1.0 } else { -1.0 }, 0.1, vec![(0, 1.0)])).collect();
+        (0..200_000).map(|k| (if k % 2 == 0 { 1.0 } else { -1.0 }, 0.3, vec![(0, 1.0)])).collect();
     let mut config = Config::new("perceptron", "hinge");
     config.bias = false;
     let mut engine = Engine::new(config).unwrap();
@@ -510,8 +498,6 @@ fn a_sum_that_grows_and_shrinks_back_keeps_the_iterates_in_the_ball() {
         let y = if k < 20_000 { 0.1 } else { -0.1 };
         rows.push((y, 1.0, vec![(0, 0.7 + 0.1 * (f64::from(k) * 0.37).sin()), (1, 1.3)]));
     }
-    let sum: f64 = rows.iter().map(|r| r.0 * r.2[0].1).sum();
-    rows.push((-sum / 0.7, 1.0, vec![(0, 0.7)]));
     let run_with = |name: &str, given: &[(&'static str, &'static str)]| {
         let mut config = config(name, "linear", given);
         config.bias = false;
@@ -522,7 +508,8 @@ fn a_sum_that_grows_and_shrinks_back_keeps_the_iterates_in_the_ball() {
             engine.learn_f64(block.rows().slice(k, k + 1)).unwrap();
             if k + 100 > rows.len() || k % 1000 == 0 {
                 let length = engine.weights().norm();
-                assert!(length <= 1.0 + 1e-9, "{name}: {length} at {k}");
+                // |S| > alpha in all of these rounds: both are on the sphere, not merely inside.
+                assert!((length - 1.0).abs() <= 1e-9, "{name}: {length} at {k}");
             }
         }
     };
@@ -588,18 +575,19 @@ fn the_bound_on_the_simplex_is_withheld_when_a_feature_is_beyond_the_dimension()
 }
 
 #[test]
-fn gradients_beyond_f64_leave_no_bound_rather_than_the_bound_zero() {
+fn gradients_whose_squares_could_not_be_summed_are_refused() {
     for class in ["l1", "simplex"] {
         let mut config = Config::new("exponentiated", "linear");
         config.comparator = Some(class.to_owned());
         config.dimension = Some(2);
         let mut engine = Engine::new(config).unwrap();
-        // |g|^2 is a number in every round, but not their sum.
-        let rows = [(9e153, 1.0, vec![(0, 1.0)]), (9e153, 1.0, vec![(0, 1.0)]), (9e153, 1.0, vec![])];
-        engine.learn_f64(block(&rows).rows()).unwrap();
-        let bound = engine.bound().unwrap();
-        assert!(bound.regret_at_most.is_none() && !bound.unmet.is_empty(), "{bound:?}");
-        assert!(engine.learn_f64(block(&[(1e200, 1.0, vec![])]).rows()).is_err());
+        // |g|^2 is a number in every round, but their sum might not be.
+        for label in [9e153, 1e200] {
+            assert!(engine.learn_f64(block(&[(label, 1.0, vec![(0, 1.0)])]).rows()).is_err());
+            assert_eq!(engine.examples(), 0);
+        }
+        engine.learn_f64(block(&[(1.0, 1.0, vec![(0, 1.0)])]).rows()).unwrap();
+        assert!(engine.bound().unwrap().regret_at_most.is_some());
     }
 }
 
@@ -685,6 +673,24 @@ fn nothing_is_claimed_before_the_first_round() {
             assert!(engine.average_loss().is_none() && engine.averaged().is_none());
             // A row of weight 0 is no round.
             engine.learn_f64(block(&[(1.0, 0.0, vec![(0, 1.0)])]).rows()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_cancels_inside_the_poisson_loss_is_covered() {
+    // Near y = e and z = 1 the loss e^z - y z, its slope and its floor y - y ln y are differences of
+    // numbers near e, each a rounding off; none of them is larger than that rounding itself.
+    let loss = loss::build("poisson", []).unwrap();
+    for k in 1..60u32 {
+        let y = std::f64::consts::E + f64::from(k) * 4.4e-16;
+        let mut config = config("ogd", "poisson", &[("schedule", "constant"), ("eta", "0.1")]);
+        config.bias = false;
+        config.radius = Some(2.0);
+        let run = run(&config, &vec![(y, 1.0, vec![(0, 1.0)]); 40], 1);
+        let best = run.engine.certificate().unwrap().best_at_least;
+        if loss.floor(y) != 0.0 {
+            assert!(best <= loss.floor(y) - f64::EPSILON * y, "{y}: {best:e} {:e}", loss.floor(y));
         }
     }
 }

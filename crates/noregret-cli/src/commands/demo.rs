@@ -21,11 +21,7 @@ pub(crate) fn command() -> Command {
             .about("Learns a generated stream in one pass and proves its certificate on the spot")
             .arg(arguments::option("n", "N").value_parser(value_parser!(u64)).help("Rows [default: 50000]"))
             .arg(arguments::option("d", "D").value_parser(value_parser!(u64)).help("Features [default: 20]"))
-            .arg(
-                arguments::option("noise", "P")
-                    .value_parser(value_parser!(f64))
-                    .help("Probability that a label is flipped [default: 0.1]"),
-            ),
+            .arg(arguments::number("noise", "P").help("Probability that a label is flipped [default: 0.1]")),
     )
 }
 
@@ -43,7 +39,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         "a stream of {} examples with {} features; {} % of the labels are flipped (seed {seed})",
         request.n,
         request.d,
-        request.noise * 100.0
+        (request.noise * 1e6).round() / 1e4
     ));
     let block = entry.block(&request);
     let began = Instant::now();

@@ -3,9 +3,10 @@
 use crate::{arguments, output};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Command, value_parser};
-use noregret::error::Error;
+use noregret::error::{Error, UsageError};
 use noregret::generate::{self, Dimension};
 use serde_json::{Map, json};
+use std::fmt::Write;
 use std::path::Path;
 
 pub(crate) fn command() -> Command {
@@ -17,7 +18,7 @@ pub(crate) fn command() -> Command {
             Dimension::Rows => ", d = n".to_owned(),
         };
         let noise = e.noise.map_or(String::new(), |p| format!(", noise = {p}"));
-        list += &format!("  {:13} {} [n = {}{d}{noise}]\n", e.name, e.summary, e.n);
+        let _ = writeln!(list, "  {:13} {} [n = {}{d}{noise}]", e.name, e.summary, e.n);
     }
     arguments::common(
         Command::new("generate")
@@ -26,11 +27,7 @@ pub(crate) fn command() -> Command {
             .arg(Arg::new("name").value_name("NAME").required(true).help("Which stream"))
             .arg(arguments::option("n", "N").value_parser(value_parser!(u64)).help("Rows"))
             .arg(arguments::option("d", "D").value_parser(value_parser!(u64)).help("Features"))
-            .arg(
-                arguments::option("noise", "P")
-                    .value_parser(value_parser!(f64))
-                    .help("Probability that a label is flipped"),
-            )
+            .arg(arguments::number("noise", "P").help("Probability that a label is flipped"))
             .arg(arguments::option("out", "FILE").help("Where to write [default: standard output]")),
     )
 }
@@ -46,12 +43,18 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         seed,
     )?;
     let target = matches.get_one::<String>("out").map(String::as_str);
+    let json = matches.get_one::<String>("json");
+    if target.is_none_or(|t| t == "-") && json.is_some_and(|j| j == "-") {
+        let message =
+            "--json - and the stream cannot both go to standard output; write the stream with --out FILE";
+        return Err(UsageError::new(message).into());
+    }
     let mut out = output::lines(target)?;
     entry.run(&request, &mut out).map_err(|source| {
         let path = Path::new(target.unwrap_or("-")).to_owned();
         Error::Io { path, source }
     })?;
-    if let Some(json) = matches.get_one::<String>("json") {
+    if let Some(json) = json {
         let object =
             json!({"name": entry.name, "n": request.n, "d": request.d, "noise": request.noise, "seed": seed});
         let map = object.as_object().cloned().unwrap_or_else(Map::new);

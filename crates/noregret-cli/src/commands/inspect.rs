@@ -7,6 +7,7 @@ use noregret::error::UsageError;
 use noregret::model::Model;
 use noregret::round::Vector;
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::path::Path;
 
 pub(crate) fn command() -> Command {
@@ -81,9 +82,11 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     let config = engine.config();
     let header = model.header();
     let mut text = String::new();
-    let mut line = |label: &str, value: String| text += &format!("{label:<12} {value}\n");
+    let mut line = |label: &str, value: String| {
+        let _ = writeln!(text, "{label:<12} {value}");
+    };
     let with = |parameters: &noregret::parameter::Parameters| {
-        parameters.0.iter().map(|(n, v)| format!(" --{n} {v}")).collect::<String>()
+        parameters.0.iter().map(|(n, v)| format!(" --{n} {v}")).collect::<Vec<_>>().concat()
     };
     line(
         "written by",
@@ -101,17 +104,25 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     if !said.is_empty() {
         line("settings", said.join(" "));
     }
-    line("examples", format!("{} ({} pass(es))", engine.examples(), engine.passes_before()));
+    line(
+        "examples",
+        format!(
+            "{} ({} pass{})",
+            engine.examples(),
+            engine.passes_before(),
+            if engine.passes_before() == 1 { "" } else { "es" }
+        ),
+    );
     line("features", format!("{}{}", engine.dimension(), if config.bias { " and a bias" } else { "" }));
     let hashed = model.reading.schema.bits.map_or(String::new(), |b| format!(", names hashed to {b} bits"));
     line("format", format!("{}{hashed}", model.reading.format));
-    line("labels", model.labels.describe());
+    line("labels", model.labels.describe().trim_start_matches("labels: ").to_owned());
     line("norm", format!("{:.6}", weights.norm()));
     if let Some(loss) = engine.average_loss() {
         line("loss so far", format!("{loss:.6}"));
     }
     if let Some(c) = engine.certificate() {
-        let radius = c.radius.map_or(String::new(), |r| format!(", radius {r:.4}"));
+        let radius = c.radius.map_or(String::new(), |r| format!(", radius {}", (r * 1e4).floor() / 1e4));
         line(
             "certificate",
             format!(
@@ -128,7 +139,7 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
         let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));
         for (name, weight) in list.iter().chain(&bias) {
             let bar = "#".repeat((weight.abs() / largest.max(f64::MIN_POSITIVE) * 30.0).round() as usize);
-            text += &format!("  {weight:>12.6}  {name:<32} {bar}\n");
+            let _ = writeln!(text, "  {weight:>12.6}  {name:<32} {bar}");
         }
     }
     text

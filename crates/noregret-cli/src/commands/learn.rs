@@ -2,21 +2,22 @@
 
 mod settings;
 
-use super::predict::as_learned;
+use super::predict::{as_learned, same_format};
 use crate::screen::Screen;
 use crate::{arguments, output, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
 use noregret::bytes;
 use noregret::engine::Engine;
-use noregret::error::{Error, UsageError};
+use noregret::error::{Error, FormatError, Position, UsageError};
 use noregret::example::names::NameTable;
-use noregret::example::reader::{CHUNK_BYTES, Next};
+use noregret::example::reader::{CHUNK_BYTES, KEPT_REASONS, Next};
 use noregret::example::{Block, LabelMap, Reader};
 use noregret::model::{Model, Reading};
 use noregret::report::progress::{HEADING, decimal, line};
 use noregret::report::{Progress, ProgressRow, Run, summary, verdict};
 use settings::Settings;
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +56,10 @@ struct Learning {
     screen: Screen,
     stop: Arc<AtomicBool>,
     skip: bool,
-    announced: bool,
+    /// What has been said of the labels.
+    announced: String,
+    /// Reasons for skipped rows that have been said.
+    reasons: usize,
     examples: u64,
     nonzeros: u64,
     skipped: u64,
@@ -84,6 +88,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             UsageError::new("--passes does not go with --resume: a resumed stream is read once").into()
         );
     }
+    if let Some(path) = matches.get_one::<String>("model") {
+        // Better now than after hours of learning.
+        Model::can_save(Path::new(path))?;
+    }
     let mut options = arguments::options(matches);
     let mut names = NameTable::new();
     if let Some(model) = &resumed {
@@ -98,7 +106,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         dimension: options.dimension,
         label: options.label.clone(),
         weight: options.weight.clone(),
-        ..Reading::default()
+        ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
     };
     let skip = options.skip;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
@@ -106,9 +114,20 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         return Err(UsageError::new("--passes needs files that can be read again, not standard input").into());
     }
     // The first block tells what the labels are, and so which loss is meant.
-    let first = wait(&mut reader, &stop)?;
+    let mut failed = None;
+    let first = match wait(&mut reader, &stop) {
+        Err(error) if resumed.is_some() => {
+            // There is a model already, to be saved as ever.
+            failed = Some(error);
+            None
+        }
+        first => first?,
+    };
     let (engine, labels) = match resumed {
         Some(model) => {
+            if first.is_some() {
+                same_format(&model, reader.format_name())?;
+            }
             names = model.names;
             (model.engine, model.labels)
         }
@@ -119,7 +138,6 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         screen.say(&format!("resumed after {} examples", engine.examples()));
     }
     screen.say(&opening(&engine));
-    screen.say(HEADING);
     let mut learning = Learning {
         progress: Progress::new(&engine),
         reader,
@@ -129,13 +147,17 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         screen,
         stop,
         skip,
-        announced: false,
+        announced: String::new(),
+        reasons: 0,
         examples: 0,
         nonzeros: 0,
         skipped: 0,
         began,
     };
-    let outcome = learning.all_passes(first, passes);
+    let outcome = match failed {
+        Some(error) => Err(error),
+        None => learning.all_passes(first, passes),
+    };
     learning.finish(matches, reading, names, outcome)
 }
 
@@ -157,13 +179,15 @@ fn wait(reader: &mut Reader, stop: &AtomicBool) -> Result<Option<Block<f32>>, Er
 fn opening(engine: &Engine) -> String {
     let config = engine.config();
     let (comparator, from) = engine.comparator();
-    let radius = match (comparator.radius(), from) {
-        (_, Some("model")) => "as long as the model".to_owned(),
-        (Some(radius), _) => format!("radius {radius}"),
-        (None, _) => format!("--l2 {}", config.l2.unwrap_or(0.0)),
+    let name = comparator.name();
+    let class = match (comparator.radius(), from) {
+        (None, _) => format!("every model, penalised by ({}/2)|u|^2 a round", config.l2.unwrap_or(0.0)),
+        (Some(radius), _) if name == "simplex" => format!("every model on the simplex of sum {radius}"),
+        (_, Some("model")) => format!("every model no larger in {name} norm than the one learned"),
+        (Some(radius), _) => format!("every model of {name} norm at most {radius}"),
     };
     let bias = if config.bias { ", the bias included" } else { "" };
-    format!("{} with {} loss, against {} ({radius}{bias})", config.learner, config.loss, comparator.name())
+    format!("{} with {} loss, measured against {class}{bias}", config.learner, config.loss)
 }
 
 impl Learning {
@@ -194,16 +218,14 @@ impl Learning {
     fn learn(&mut self, mut block: Block<f32>, pass: u32) -> Result<(), Error> {
         let loss = self.engine.loss();
         let applied = self.labels.apply(&mut block, &|y| loss.accepts(y), self.skip);
-        for reason in &applied.reasons {
+        for reason in applied.reasons.iter().take(KEPT_REASONS - self.reasons.min(KEPT_REASONS)) {
+            self.reasons += 1;
             self.screen.say(&format!("skipped: {reason}"));
         }
         if pass == 1 {
             self.skipped += applied.skipped;
         }
-        if !self.announced {
-            self.announced = true;
-            self.screen.say(&self.labels.describe());
-        }
+        self.announce();
         let rows = block.rows();
         let mut from = 0;
         while from < rows.len() {
@@ -211,15 +233,19 @@ impl Learning {
             let due = if pass == 1 { self.progress.until_due(&self.engine) } else { u64::MAX };
             let take = left.min(usize::try_from(due).unwrap_or(usize::MAX));
             let part = rows.slice(from, from + take);
-            let before = self.engine.examples();
+            let before = self.engine.pass_examples();
             let learned = self.engine.learn(part);
+            let done = usize::try_from(self.engine.pass_examples() - before).unwrap_or(part.len());
             if pass == 1 {
-                let done = self.engine.examples() - before;
-                self.examples += done;
-                let done = part.slice(0, usize::try_from(done).unwrap_or(part.len()));
-                self.nonzeros += done.nonzeros() as u64;
+                self.examples += done as u64;
+                self.nonzeros += part.slice(0, done).nonzeros() as u64;
             }
-            learned?;
+            learned.map_err(|error| match error {
+                Error::Diverged(message) => {
+                    Error::Diverged(format!("{}: {message}", block.position(from + done)))
+                }
+                error => error,
+            })?;
             from += take;
             if pass == 1 && self.progress.until_due(&self.engine) == 0 {
                 self.row();
@@ -227,11 +253,27 @@ impl Learning {
         }
         let done = self.reader.bytes_read() + u64::from(pass - 1) * self.reader.bytes_total().unwrap_or(0);
         self.screen.advance(done, || {
-            let loss = self.engine.average_loss().unwrap_or(0.0);
-            format!("{} examples, loss {loss:.4}", self.engine.examples())
+            let (what, loss) = match pass {
+                1 => (format!("{} examples", self.engine.examples()), self.engine.average_loss()),
+                _ => (format!("pass {pass}"), self.engine.pass_loss()),
+            };
+            format!("{what}, loss {:.4}", loss.unwrap_or(0.0))
         });
         self.reader.recycle(block);
         applied.problem.map_or(Ok(()), |problem| Err(problem.into()))
+    }
+
+    /// Says what the labels mean, when that is new; the first time the table's heading follows.
+    fn announce(&mut self) {
+        let meaning = self.labels.describe();
+        if meaning == self.announced {
+            return;
+        }
+        self.screen.say(&meaning);
+        if self.announced.is_empty() {
+            self.screen.say(HEADING);
+        }
+        self.announced = meaning;
     }
 
     fn row(&mut self) {
@@ -251,7 +293,7 @@ impl Learning {
     fn finish(
         mut self,
         matches: &ArgMatches,
-        reading: Reading,
+        mut reading: Reading,
         mut names: NameTable,
         outcome: Result<(), Error>,
     ) -> Result<u8> {
@@ -262,25 +304,40 @@ impl Learning {
             self.screen.say(&format!("skipped: {reason}"));
         }
         if self.skipped > 0 {
-            self.screen.say(&format!("{} bad records skipped", self.skipped));
+            let records = if self.skipped == 1 { "record" } else { "records" };
+            self.screen.say(&format!("{} bad {records} skipped", self.skipped));
         }
-        for (index, name) in self.reader.names().iter() {
-            names.insert(index, name.into());
+        if self.examples > 0 {
+            for (index, name) in self.reader.names().iter() {
+                names.insert(index, name.into());
+            }
+            self.reader.format_name().unwrap_or("").clone_into(&mut reading.format);
+            reading.schema = self.reader.schema().clone();
         }
-        let format = self.reader.format_name().unwrap_or("").to_owned();
+        let format = reading.format.clone();
         let interrupted = self.stop.load(Ordering::SeqCst);
         let seconds = self.began.elapsed().as_secs_f64();
-        let model = Model {
-            reading: Reading { format: format.clone(), schema: self.reader.schema().clone(), ..reading },
-            labels: self.labels,
-            names,
-            engine: self.engine,
-        };
-        if let Some(path) = matches.get_one::<String>("model") {
-            model.save(Path::new(path))?;
-            self.screen.say(&format!("model saved to {path} after {} examples", model.engine.examples()));
+        let model = Model { reading, labels: self.labels, names, engine: self.engine };
+        let examples = model.engine.examples();
+        // What grew beyond all bounds may be past saving.
+        let sound =
+            !matches!(outcome, Err(Error::Diverged(_))) || Model::from_bytes(&model.to_bytes()).is_ok();
+        match matches.get_one::<String>("model") {
+            Some(_) if !sound => self.screen.say("no model saved: its numbers have left the range of f64"),
+            Some(path) if examples > 0 => {
+                model.save(Path::new(path))?;
+                self.screen.say(&format!("model saved to {path} after {examples} examples"));
+            }
+            Some(_) => self.screen.say("no model saved: no example was learned"),
+            None => {}
         }
         outcome?;
+        if self.examples == 0 && !interrupted {
+            let file = matches.get_one::<String>("data").cloned().unwrap_or_default();
+            let position = Position { file, line: 1, column: 1 };
+            let message = format!("no example is left: all {} records were bad and skipped", self.skipped);
+            return Err(Error::Format(FormatError { position, message }).into());
+        }
         let run = Run {
             examples: self.examples,
             nonzeros: self.nonzeros,
@@ -307,15 +364,18 @@ impl Learning {
 pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
     let tally = engine.tally();
     let mut text = String::new();
-    let mut line = |label: &str, value: String| text += &format!("{label:<18} {value}\n");
-    let rate = engine.examples() as f64 / run.seconds.max(1e-9);
+    let mut line = |label: &str, value: String| {
+        let _ = writeln!(text, "{label:<18} {value}");
+    };
+    let earlier = engine.examples() - run.examples;
+    let more = if earlier > 0 { format!("; {} with those before", engine.examples()) } else { String::new() };
+    let rate = run.examples as f64 / run.seconds.max(1e-9);
     line(
         "examples",
         format!(
-            "{} in {:.2} s ({:.0}/s){}",
-            engine.examples(),
+            "{} in {:.2} s ({rate:.0}/s){more}{}",
+            run.examples,
             run.seconds,
-            rate,
             if run.interrupted { ", interrupted" } else { "" }
         ),
     );
@@ -355,10 +415,11 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         "new data",
         match risk.at_most {
             Some(value) => format!(
-                "average model's risk at most {} with probability {}, if examples are i.i.d.{}",
+                "{} risk at most {} with probability {}, if examples are i.i.d.{}",
+                if engine.config().average { "the averaged model's" } else { "a random iterate's expected" },
                 decimal(value, f64::ceil),
-                1.0 - risk.delta,
-                risk.assumes.iter().map(|a| format!(" and {a}")).collect::<String>()
+                ((1.0 - risk.delta) * 1e9).round() / 1e9,
+                risk.assumes.iter().map(|a| format!(" and {a}")).collect::<Vec<_>>().concat()
             ),
             None => format!("no risk bound ({})", risk.unmet.join("; ")),
         },
@@ -379,7 +440,7 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
     }
     line("model norm", decimal(engine.weights().norm(), f64::round));
     if let Some(verdict) = verdict(engine) {
-        text += &format!("\n{verdict}\n");
+        let _ = writeln!(text, "\n{verdict}");
     }
     text
 }

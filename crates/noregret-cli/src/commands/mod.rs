@@ -8,6 +8,8 @@ mod inspect;
 mod learn;
 mod predict;
 mod registries;
+mod reproduce;
+mod separate;
 
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -24,6 +26,8 @@ static ENTRIES: &[Entry] = &[
     Entry { command: audit::command, run: audit::run },
     Entry { command: compare::command, run: compare::run },
     Entry { command: inspect::command, run: inspect::run },
+    Entry { command: separate::command, run: separate::run },
+    Entry { command: reproduce::command, run: reproduce::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },
     Entry { command: registries::learners, run: registries::run_learners },

@@ -8,7 +8,7 @@ use noregret::bytes;
 use noregret::error::{Error, UsageError};
 use noregret::example::Reader;
 use noregret::example::format::Options;
-use noregret::example::reader::CHUNK_BYTES;
+use noregret::example::reader::{CHUNK_BYTES, KEPT_REASONS};
 use noregret::loss::Task;
 use noregret::model::Model;
 use noregret::regret::Sum;
@@ -28,7 +28,10 @@ pub(crate) fn command() -> Command {
                 .help("Print <w, x>, the shortest decimal that reads back exactly"),
         )
         .arg(arguments::flag("proba").help("Print the probability of the positive label (logistic loss)"))
-        .arg(arguments::option("out", "FILE").help("Where to write [default: standard output]"));
+        .arg(
+            arguments::option("out", "FILE")
+                .help("Where to write the predictions [default: standard output, or nowhere with --json -]"),
+        );
     arguments::common(arguments::reading(command))
 }
 
@@ -36,7 +39,8 @@ pub(crate) fn command() -> Command {
 pub(crate) fn as_learned(model: &Model, said: Options) -> Result<Options> {
     let reading = &model.reading;
     let contradiction = |flag: &str, said: String, is: String| {
-        UsageError(format!("--{flag} {said} contradicts the model, which was learned with {is}"))
+        let said = if said.is_empty() { said } else { format!(" {said}") };
+        UsageError(format!("--{flag}{said} contradicts the model, which was learned with {is}"))
     };
     let none = "none".to_owned();
     let show = |v: Option<u32>| v.map_or(none.clone(), |v| v.to_string());
@@ -58,6 +62,24 @@ pub(crate) fn as_learned(model: &Model, said: Options) -> Result<Options> {
         schema: (reading.format != "libsvm").then(|| reading.schema.clone()),
         ..said
     })
+}
+
+/// Refuses an input whose features cannot be those of the model: numbers, VW's names, or columns and
+/// keys.
+pub(crate) fn same_format(model: &Model, found: Option<&str>) -> Result<()> {
+    let family = |format: &str| match format {
+        "csv" | "tsv" | "jsonl" => "columns".to_owned(),
+        other => other.to_owned(),
+    };
+    let learned = &model.reading.format;
+    match found {
+        Some(found) if !learned.is_empty() && family(found) != family(learned) => Err(UsageError(format!(
+            "the model was learned from {learned}, and this input is {found}: its features would not be the \
+             model's; give it {learned}, or say --format if it was not recognised"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
@@ -89,12 +111,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let inputs = bytes::expand(&patterns)?;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let target = matches.get_one::<String>("out").map(String::as_str);
-    let mut out = output::lines(target)?;
+    let json_target = matches.get_one::<String>("json").map(String::as_str);
+    let mut out = match (target, json_target) {
+        (None, Some("-")) => Box::new(std::io::sink()),
+        _ => output::lines(target)?,
+    };
     let mut screen = Screen::new(matches.get_flag("quiet"));
     let mut labels = model.labels.clone();
     let (mut total, mut weight, mut errors) = (Sum::default(), Sum::default(), 0_u64);
     let (mut examples, mut labelled) = (0_u64, 0_u64);
-    let mut skipped = 0;
+    let (mut skipped, mut reasons) = (0, 0);
     let binary = loss.entry().task == Task::Binary;
     let write_error =
         |source| anyhow::Error::from(Error::Io { path: Path::new(target.unwrap_or("-")).to_owned(), source });
@@ -109,7 +135,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
                 break;
             }
         };
+        same_format(&model, reader.format_name())?;
         let applied = labels.apply(&mut block, &|y| loss.accepts(y), skip);
+        for reason in applied.reasons.iter().take(KEPT_REASONS.saturating_sub(reasons)) {
+            reasons += 1;
+            screen.say(&format!("skipped: {reason}"));
+        }
         skipped += applied.skipped;
         for row in block.rows().iter() {
             let z = averaged.as_ref().map_or_else(|| engine.predict(row.x), |w| w.dot(row.x));
@@ -151,7 +182,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             loss.entry().name
         ));
     }
-    if let Some(target) = matches.get_one::<String>("json") {
+    if let Some(target) = json_target {
         let object = json!({
             "examples": examples,
             "labelled": labelled,

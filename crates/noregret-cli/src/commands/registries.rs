@@ -8,6 +8,7 @@ use noregret::learner::{self, Losses};
 use noregret::parameter::{Kind, Parameter};
 use noregret::{loss, regret::bound};
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 pub(crate) fn learners() -> Command {
     list("learners", "Lists the learners, or tells about one")
@@ -112,10 +113,10 @@ fn tell(matches: &ArgMatches, what: &str, mut told: Vec<Told>) -> Result<u8> {
     let mut text = String::new();
     let width = told.iter().map(|t| t.name.len()).max().unwrap_or(0);
     for t in &told {
-        text += &format!("{:width$}  {}\n", t.name, t.summary);
+        let _ = writeln!(text, "{:width$}  {}", t.name, t.summary);
         for (label, value) in &t.details {
             if one.is_some() || *label == "formula" {
-                text += &format!("{:width$}    {label}: {value}\n", "");
+                let _ = writeln!(text, "{:width$}    {label}: {value}", "");
             }
         }
         for p in t.parameters {
@@ -126,7 +127,7 @@ fn tell(matches: &ArgMatches, what: &str, mut told: Vec<Told>) -> Result<u8> {
                 Kind::Count => "N".to_owned(),
                 Kind::Choice(words) => words.join("|"),
             };
-            text += &format!("{:width$}    --{} {kind}: {}{default}\n", "", p.name, p.meaning);
+            let _ = writeln!(text, "{:width$}    --{} {kind}: {}{default}", "", p.name, p.meaning);
         }
     }
     output::text(&text)?;

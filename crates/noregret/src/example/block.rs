@@ -1,5 +1,7 @@
 //! Many rows in compressed form, and one row borrowed from them.
 
+use crate::error::Position;
+
 /// A number type that feature values come in: f32 (text) or f64.
 pub trait Value: Copy + Default + Send + Sync + 'static {
     /// The name used in reports: `f32` or `f64`.
@@ -183,6 +185,15 @@ impl<V: Value> Block<V> {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where a row stands in its file: its line, and the column of its label.
+    pub fn position(&self, row: usize) -> Position {
+        Position {
+            file: self.file.to_string(),
+            line: self.first_line + self.lines.get(row).map_or(0, |&line| u64::from(line)),
+            column: self.columns.get(row).map_or(1, |&column| u64::from(column)),
+        }
     }
 
     /// The rows, borrowed. The labels must have been given their meaning.

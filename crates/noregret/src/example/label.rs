@@ -2,7 +2,7 @@
 
 use super::quote::quote;
 use super::{Block, Label};
-use crate::error::{FormatError, Position};
+use crate::error::FormatError;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -137,7 +137,7 @@ impl LabelMap {
             match self.value(label, accepts) {
                 Ok(y) => block.labels.push(y),
                 Err(message) => {
-                    let error = FormatError { position: position(block, row), message };
+                    let error = FormatError { position: block.position(row), message };
                     if !skip {
                         applied.problem = Some(error);
                         truncate(block, row);
@@ -240,14 +240,6 @@ impl LabelMap {
             Self::Binary { negative, .. } => (negative, "-1"),
         };
         name.as_ref().map_or_else(|| usual.to_owned(), Name::to_string)
-    }
-}
-
-fn position(block: &Block<f32>, row: usize) -> Position {
-    Position {
-        file: block.file.to_string(),
-        line: block.first_line + block.lines.get(row).map_or(0, |&line| u64::from(line)),
-        column: block.columns.get(row).map_or(1, |&column| u64::from(column)),
     }
 }
 

@@ -3,8 +3,8 @@
 //! against the bytes that are there before anything is allocated.
 
 use serde_json::{Map, Value, json};
-use std::io::Write;
-use std::path::Path;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"NOREGRET";
@@ -177,26 +177,67 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     out
 }
 
-/// Writes a whole file or nothing: to a temporary name beside it, synced, then renamed over it.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| std::io::Error::other("the path names no file"))?;
+/// Reads a whole file, unless its beginning already says that it is no model: it may be endless.
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
+    if bytes == MAGIC {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Where a file is really written: a link stays, and the file it leads to is replaced. Nothing when
+/// the name belongs to a device or a pipe, which can only be written to.
+fn destination(path: &Path) -> Option<PathBuf> {
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() && !about.is_dir() => None,
+        Ok(_) => Some(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
+        Err(_) => Some(path.to_owned()),
+    }
+}
+
+/// The temporary name beside a file.
+fn beside(path: &Path) -> std::io::Result<PathBuf> {
+    let refused = |what: &str| Err(std::io::Error::other(what));
+    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+        return refused("is a directory, expected the name of a file");
+    };
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);
     temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = folder.join(temporary);
+    Ok(folder(path).join(temporary))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether [`write_atomically`] will find its folder, and may write there.
+pub(super) fn can_write(path: &Path) -> std::io::Result<()> {
+    let Some(path) = destination(path) else { return Ok(()) };
+    let temporary = beside(&path)?;
+    std::fs::File::create(&temporary)?;
+    std::fs::remove_file(&temporary)
+}
+
+/// Writes a whole file or nothing: to a temporary name beside it, synced, then renamed over it.
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let Some(path) = destination(path) else { return std::fs::write(path, bytes) };
+    let temporary = beside(&path)?;
     let written = (|| {
         let mut file = std::fs::File::create(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        std::fs::rename(&temporary, path)
+        std::fs::rename(&temporary, &path)
     })();
     if written.is_err() {
         let _ = std::fs::remove_file(&temporary);
         return written;
     }
     // The rename itself is durable once the folder is. Not every system lets a folder be synced.
-    if let Ok(folder) = std::fs::File::open(folder) {
+    if let Ok(folder) = std::fs::File::open(folder(&path)) {
         let _ = folder.sync_all();
     }
     Ok(())

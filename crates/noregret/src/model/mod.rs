@@ -6,7 +6,11 @@ mod container;
 use crate::engine::{Config, Engine, Snapshot};
 use crate::error::{Error, Result};
 use crate::example::LabelMap;
+use crate::example::hash::LARGEST_BITS;
 use crate::example::names::{NameTable, Schema};
+use crate::learner;
+use crate::loss::{self, Task};
+use crate::parameter::Parameters;
 use crate::regret::ledger::Extra;
 use crate::regret::{Book, Ledger};
 use crate::round::{Saved, Vector};
@@ -110,6 +114,11 @@ impl Model {
         Container { header, sections }
     }
 
+    /// Whether [`Model::save`] will find its folder, and may write there.
+    pub fn can_save(path: &Path) -> Result<()> {
+        container::can_write(path).map_err(|source| Error::Io { path: path.to_owned(), source })
+    }
+
     /// Writes the file: whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
         container::write_atomically(path, &self.to_bytes())
@@ -118,7 +127,7 @@ impl Model {
 
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+        let bytes = container::read(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
         Self::from_bytes(&bytes).map_err(|message| Error::Model { path: path.to_owned(), message })
     }
 
@@ -127,12 +136,14 @@ impl Model {
         let mut container = Container::from_bytes(bytes)?;
         let config: Config = container.header("config")?;
         let bias = config.bias;
+        countable(&Value::Object(container.header.clone()))?;
+        acceptable(&config)?;
         let mut engine = Engine::new(config).map_err(|e| format!("its settings: {e}"))?;
         let dimension: usize = container.header("dimension")?;
         let vector = |mut features: Vec<f64>, name: &str, whole: bool| {
             // A vector that was put aside earlier does not know the features that came later.
-            let (most, least) = (dimension + usize::from(bias), usize::from(bias));
-            if features.len() > most || features.len() < (if whole { most } else { least }) {
+            let features_alone = features.len().checked_sub(usize::from(bias));
+            if features_alone.is_none_or(|d| d > dimension || (whole && d < dimension)) {
                 return Err(format!("section `{name}` does not have one number per feature"));
             }
             let bias = if bias { features.pop() } else { None };
@@ -175,6 +186,44 @@ impl Model {
         for (index, name) in listed {
             names.insert(index, name);
         }
-        Ok(Self { engine, reading: container.header("reading")?, labels: container.header("labels")?, names })
+        let labels: LabelMap = container.header("labels")?;
+        let task = if labels == LabelMap::Real { Task::Real } else { Task::Binary };
+        if task != engine.loss().entry().task || task != engine.tally().task() {
+            return Err("its labels do not fit its loss: the file is damaged".to_owned());
+        }
+        let reading: Reading = container.header("reading")?;
+        for bits in [reading.bits, reading.schema.bits].into_iter().flatten() {
+            if !(1..=LARGEST_BITS).contains(&bits) {
+                return Err(format!("its features are hashed to {bits} bits, expected 1 to {LARGEST_BITS}"));
+            }
+        }
+        Ok(Self { engine, reading, labels, names })
     }
+}
+
+/// Whether every whole number is one that can be counted on from: below 2^53.
+fn countable(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Number(n) if n.as_u64().is_some_and(|n| n > 1 << 53) => {
+            Err(format!("the number {n} in the header is no possible count: the file is damaged"))
+        }
+        Value::Array(list) => list.iter().try_for_each(countable),
+        Value::Object(map) => map.values().try_for_each(countable),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the parameters of learner and loss are ones that could have been given.
+fn acceptable(config: &Config) -> Result<(), String> {
+    let lists = [
+        (&config.parameters, learner::find(&config.learner).map(|e| e.parameters)),
+        (&config.loss_parameters, loss::find(&config.loss).map(|e| e.parameters)),
+    ];
+    for (given, known) in lists {
+        let known = known.map_err(|e| format!("its settings: {e}; a newer noregret may know it"))?;
+        let given: Vec<(String, String)> = given.0.iter().map(|(n, v)| (n.clone(), v.to_string())).collect();
+        let given = given.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        Parameters::check("the model", known, given).map_err(|e| format!("its settings: {e}"))?;
+    }
+    Ok(())
 }

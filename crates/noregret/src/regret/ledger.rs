@@ -113,7 +113,7 @@ impl Book {
         self.k.add(loss - product);
         self.magnitude += loss.abs() + product.abs();
         if r.floor != 0.0 {
-            self.enter_floor(r.weight * r.floor);
+            self.enter_floor(r);
         }
         match (&mut self.penalty, r.model) {
             (Some(sum), Some(q)) => sum.add(q / 2.0),
@@ -137,14 +137,20 @@ impl Book {
         self.examples += 1;
     }
 
+    /// A floor other than 0 is that of a difference, `exp(z) - y z`: the loss, its slope and its
+    /// floor may all be smaller than what the two terms lose. `exp(z)` is at most `|slope| + |y|`, and
+    /// `|y ln y|` at most `|floor| + |y|`.
     #[cold]
-    fn enter_floor(&mut self, floor: f64) {
-        if floor.is_finite() {
-            if let Some(sum) = &mut self.floor {
-                sum.add(floor);
-            }
-        } else {
+    fn enter_floor(&mut self, r: &Entered) {
+        if !r.floor.is_finite() {
             self.floor = None;
+            return;
+        }
+        let y = r.y.abs();
+        self.magnitude += r.weight * (r.slope.abs() + y * (1.0 + r.z.abs()));
+        self.reach += r.weight * y * r.norm_squared.sqrt();
+        if let Some(sum) = &mut self.floor {
+            sum.add(r.weight * (r.floor - 8.0 * ROUNDOFF * (r.floor.abs() + 2.0 * y)));
         }
     }
 

@@ -49,17 +49,15 @@ pub fn risk(facts: &Facts<'_>) -> Risk {
     let book = facts.book;
     let mut unmet = Vec::new();
     let mut assumes = Vec::new();
-    let mut promise = |given: Option<f64>, seen: f64, what: &str, flag: &str| match given {
-        Some(bound) => {
-            if seen > bound {
-                unmet.push(format!("a {what} of {seen} is beyond {flag} {bound}"));
-            }
-            bound
-        }
-        None => {
+    let mut promise = |given: Option<f64>, seen: f64, what: &str, flag: &str| {
+        let Some(bound) = given else {
             assumes.push(format!("no future {what} beyond {seen} (promise one with {flag})"));
-            seen
+            return seen;
+        };
+        if seen > bound {
+            unmet.push(format!("a {what} of {seen} is beyond {flag} {bound}"));
         }
+        bound
     };
     let x = promise(facts.row_bound, book.longest_squared.sqrt(), "row length", "--row-bound");
     let y = match facts.loss.entry().task {

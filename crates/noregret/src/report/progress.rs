@@ -73,24 +73,27 @@ impl Progress {
     }
 }
 
-/// The heading that fits [`line`].
-pub const HEADING: &str = "  examples   average      since    best in hindsight    regret   error\n              loss         last     at least            at most   rate";
+/// The heading that fits [`line()`]: every column ends where its numbers end.
+pub const HEADING: &str = concat!(
+    "  examples     average       since  best in hindsight      regret     error\n",
+    "                  loss    last row           at least     at most      rate",
+);
 
 /// One row as text. What is claimed is rounded so that it stays true: the lower bound down, the
 /// regret up.
 pub fn line(row: &ProgressRow) -> String {
-    let cell = |value: Option<f64>, round: fn(f64) -> f64, width: usize| match value {
-        Some(v) => format!("{:>width$}", decimal(v, round)),
-        None => format!("{:>width$}", "-"),
+    let cell = |value: Option<f64>, round: fn(f64) -> f64| match value {
+        Some(v) => decimal(v, round),
+        None => "-".to_owned(),
     };
     format!(
-        "{:>10} {} {} {} {} {}",
+        "{:>10} {:>11} {:>11} {:>18} {:>11} {:>9}",
         row.examples,
-        cell(row.average_loss, f64::round, 10),
-        cell(row.since_last, f64::round, 10),
-        cell(row.best_at_least, f64::floor, 12),
-        cell(row.regret_at_most, f64::ceil, 17),
-        cell(row.error_rate, f64::round, 8),
+        cell(row.average_loss, f64::round),
+        cell(row.since_last, f64::round),
+        cell(row.best_at_least, f64::floor),
+        cell(row.regret_at_most, f64::ceil),
+        cell(row.error_rate, f64::round),
     )
 }
 

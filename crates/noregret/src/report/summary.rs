@@ -4,6 +4,7 @@ use super::progress::{ProgressRow, decimal};
 use crate::engine::{Certificate, Engine};
 use crate::example::LabelMap;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 /// What the engine does not know of its run.
 pub struct Run<'a> {
@@ -96,8 +97,8 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
 }
 
 fn class(certificate: &Certificate, sigma: Option<f64>) -> String {
-    let radius = certificate.radius.unwrap_or(0.0);
-    let radius = format!("{}", (radius * 1e4).round() / 1e4);
+    // Down: what is proved for a ball is not proved for one that is larger by a rounding.
+    let radius = (certificate.radius.unwrap_or(0.0) * 1e4).floor() / 1e4;
     match certificate.comparator {
         "l1" => format!("No linear model with |u|_1 <= {radius}"),
         "linf" => format!("No linear model with weights within {radius}"),
@@ -121,27 +122,33 @@ pub fn verdict(engine: &Engine) -> Option<String> {
         decimal(lost, f64::round),
     );
     if let Some(constant) = constant {
-        text += &format!("; a constant loses {}", decimal(constant, f64::round));
+        let _ = write!(text, "; a constant loses {}", decimal(constant, f64::round));
     }
     text += ". ";
     let regret = certificate.regret_at_most;
     let loss = engine.loss().entry().name;
     if loss == "perceptron" {
         text += "Against the perceptron loss the best in hindsight is trivially u = 0, with loss 0.";
-    } else if constant.is_some_and(|c| c < lost) && regret <= 0.25 * lost.abs() {
+    } else if constant.is_some_and(|c| c < certificate.best_at_least) {
         text += "A constant does better than every model of this class: allow a larger one (--radius).";
     } else if regret <= 0.0 {
         text += "The moving model did better than every fixed one: there is nothing to gain by tuning a fixed one.";
     } else if regret <= 0.25 * lost.abs() {
-        text += &format!("More tuning can gain at most {}.", decimal(regret, f64::ceil));
+        let _ = write!(text, "More tuning can gain at most {}.", decimal(regret, f64::ceil));
     } else {
-        let norm = engine.weights().norm();
-        text += &format!(
-            "The certificate is loose: it leaves {} open (it is tightest for a ball about as large as the \
-             model, norm {}). Run `noregret audit` for the truth.",
-            decimal(regret, f64::ceil),
-            decimal(norm, f64::round),
+        let _ = write!(
+            text,
+            "The certificate is loose: it leaves {} open; run `noregret audit`.",
+            decimal(regret, f64::ceil)
         );
+        let norm = engine.comparator().0.norm(engine.weights().iter());
+        if norm > 0.0 && certificate.radius.is_some_and(|radius| radius > 1.5 * norm) {
+            let _ = write!(
+                text,
+                " It is tightest for a ball about as large as the model: --radius {} or a little more.",
+                decimal(norm, f64::ceil)
+            );
+        }
     }
     Some(text)
 }

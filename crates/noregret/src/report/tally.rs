@@ -54,6 +54,11 @@ impl Tally {
         }
     }
 
+    /// What the labels are.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
     /// How many rows.
     pub fn rows(&self) -> u64 {
         self.rows

@@ -1,7 +1,7 @@
 //! What the tests share: random streams, every way to set up every learner, comparators of every
 //! class, and losses summed in the plainest way.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, clippy::needless_for_each)]
 
 use noregret::engine::{Config, Engine};
 use noregret::example::Block;
@@ -233,13 +233,11 @@ pub fn project(u: &mut [f64], class: &str, radius: f64) {
             }
         }
         "linf" => u.iter_mut().for_each(|v| *v = v.clamp(-radius, radius)),
-        "l1" => {
-            if u.iter().map(|v| v.abs()).sum::<f64>() > inner {
-                let signs: Vec<f64> = u.iter().map(|v| v.signum()).collect();
-                u.iter_mut().for_each(|v| *v = v.abs());
-                onto_simplex(u, inner);
-                u.iter_mut().zip(signs).for_each(|(v, s)| *v *= s);
-            }
+        "l1" if u.iter().map(|v| v.abs()).sum::<f64>() > inner => {
+            let signs: Vec<f64> = u.iter().map(|v| v.signum()).collect();
+            u.iter_mut().for_each(|v| *v = v.abs());
+            onto_simplex(u, inner);
+            u.iter_mut().zip(signs).for_each(|(v, s)| *v *= s);
         }
         "simplex" => onto_simplex(u, radius),
         _ => {}

@@ -3,9 +3,10 @@
 
 use crate::arguments;
 use anyhow::Result;
-use clap::{ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command};
 use noregret::engine::{Config, Engine};
 use noregret::error::UsageError;
+use noregret::example::label::Name;
 use noregret::example::{Block, LabelMap};
 use noregret::learner::{self, Losses};
 use noregret::loss::{self, Task};
@@ -17,9 +18,7 @@ const DEFAULT_LEARNER: &str = "adagrad";
 
 /// Adds the flags.
 pub(super) fn arguments(command: Command) -> Command {
-    let number = |name: &'static str, value: &'static str| {
-        arguments::option(name, value).value_parser(value_parser!(f64))
-    };
+    let number = arguments::number;
     command
         .arg(
             arguments::option("loss", "NAME")
@@ -124,24 +123,35 @@ impl Settings {
     fn resumed(matches: &ArgMatches, model: &Model) -> Result<Self> {
         let config = model.engine.config();
         let refuse = |flag: &str, said: &str, is: &str| {
+            let said = if said.is_empty() { String::new() } else { format!(" {said}") };
             UsageError(format!(
-                "--{flag} {said} contradicts the model, which has {is}; leave the flag out, or start anew"
+                "--{flag}{said} contradicts the model, which has {is}; leave the flag out, or start anew"
             ))
         };
-        let words = [
-            ("learner", Some(&config.learner)),
-            ("loss", Some(&config.loss)),
-            ("comparator", config.comparator.as_ref()),
-        ];
+        let (comparator, radius_from) = model.engine.comparator();
+        let words =
+            [("learner", &*config.learner), ("loss", &config.loss), ("comparator", comparator.name())];
         for (flag, is) in words {
             if let Some(said) = matches.get_one::<String>(flag)
-                && Some(said) != is
+                && said != is
             {
-                return Err(refuse(flag, said, is.map_or("none", String::as_str)).into());
+                return Err(refuse(flag, said, is).into());
             }
         }
+        let reading = &model.reading;
+        for (flag, is) in [("label", &reading.label), ("weight", &reading.weight)] {
+            let Some(said) = matches.get_one::<String>(flag) else { continue };
+            match is {
+                Some(is) if is != said => return Err(refuse(flag, said, is).into()),
+                None if reading.schema.columns.contains(said) => {
+                    return Err(refuse(flag, said, "it as a feature").into());
+                }
+                _ => {}
+            }
+        }
+        let default_radius = comparator.radius().filter(|_| radius_from == Some("default"));
         let numbers = [
-            ("radius", config.radius),
+            ("radius", config.radius.or(default_radius)),
             ("l2", config.l2),
             ("row-bound", config.row_bound),
             ("label-bound", config.label_bound),
@@ -163,17 +173,22 @@ impl Settings {
         }
         if let Some(said) = matches.get_one::<String>("positive") {
             let is = model.labels.name_of(1.0);
-            if *said != is {
+            if Name::parse(said).to_string() != is {
                 return Err(refuse("positive", said, &is).into());
             }
         }
         let (parameters, loss_parameters) =
             arguments::given(matches, learner::find(&config.learner)?, loss::find(&config.loss)?)?;
-        let pairs = [(&parameters, &config.parameters), (&loss_parameters, &config.loss_parameters)];
-        for (said, is) in pairs {
+        let lists = [
+            (&parameters, &config.parameters, learner::find(&config.learner)?.parameters),
+            (&loss_parameters, &config.loss_parameters, loss::find(&config.loss)?.parameters),
+        ];
+        for (said, is, known) in lists {
             for (name, value) in &said.0 {
-                if is.0.get(name) != Some(value) {
-                    let is = is.0.get(name).map_or("its default".to_owned(), ToString::to_string);
+                let default = known.iter().find(|p| p.name == name).and_then(|p| p.parse(p.default?).ok());
+                let is = is.0.get(name).cloned().or(default);
+                if is.as_ref() != Some(value) {
+                    let is = is.map_or("its own choice".to_owned(), |is| is.to_string());
                     return Err(refuse(name, &value.to_string(), &is).into());
                 }
             }

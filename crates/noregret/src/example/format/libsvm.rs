@@ -1,7 +1,7 @@
 //! LIBSVM: `label index:value ...`, one example a line.
 //!
 //! Separators are runs of spaces or tabs; `#` begins a comment; `qid:N` after the label is ignored.
-//! Most tokens are read by [`token`], which sees a feature in a few words of eight bytes;
+//! Most tokens are read by `token`, which sees a feature in a few words of eight bytes;
 //! whatever is unusual, and every error, goes to the exact reader beside it, which knows the place.
 
 mod token;

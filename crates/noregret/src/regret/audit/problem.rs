@@ -209,7 +209,8 @@ impl<'a, V: Value> Problem<'a, V> {
             let off = (row.x.indices.len() + 3) as f64 * f64::EPSILON * length * norms[k].sqrt();
             let most = loss.value(z - off, row.y).max(loss.value(z + off, row.y));
             above.add(c * most);
-            size += c * most.abs();
+            // A loss may be a difference of larger terms, `1 - y z` or `exp(z) - y z`.
+            size += c * (most.abs() + (1.0 + row.y.abs()) * (1.0 + z.abs()));
             book.enter(&Entered {
                 z: shape.entered.0,
                 y: row.y,

@@ -10,6 +10,9 @@ mod follow_the_leader;
 mod ftrl;
 mod ogd_constant;
 mod ogd_sqrt;
+mod optimistic_data;
+mod optimistic_learner;
+mod optimistic_rounds;
 mod perceptron;
 mod projected_ogd;
 mod projected_ogd_square;
@@ -17,6 +20,7 @@ mod ridge;
 mod strongly_convex;
 mod subgradient;
 
+pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
 pub use projected_ogd_square::square_bound;
 
@@ -39,6 +43,9 @@ pub static ENTRIES: &[&Entry] = &[
     &ogd_constant::ENTRY,
     &ogd_sqrt::ENTRY,
     &adagrad::ENTRY,
+    &optimistic_learner::ENTRY,
+    &optimistic_data::ENTRY,
+    &optimistic_rounds::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.

@@ -1,0 +1,85 @@
+"""Writes docs/learners.md from the registries of the program, or checks that it is up to date.
+
+    python3 scripts/registry_tables.py target/release/noregret [--check]
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).parent.parent / "docs" / "learners.md"
+
+INTRODUCTION = """\
+# Learners, losses, bounds
+
+Made from the registries by `scripts/registry_tables.py`; `noregret learners NAME` says the same in a terminal. `g` is the
+gradient `slope x`, `S` the sum of all gradients, `U` the radius, `P` the projection on the ball, `T` the number of rounds.
+
+Which one? `projected-ogd` and `ftrl` have a theorem, a ball, and a tight certificate, and want `--radius`; `ftrl` adapts to the
+size of the gradients. `adagrad`, the default, needs least tuning on sparse text and one-hot features but has no theorem in
+advance. `strongly-convex-ogd` is the online SVM (hinge) or regularised logistic regression. `exponentiated` is for many features of
+which few matter. `ridge` is exact, for few features. `perceptron` and `follow-the-leader` are there to be understood.
+"""
+
+
+def registry(program, name):
+    out = subprocess.run([program, name, "--json", "-"], check=True, capture_output=True, text=True).stdout
+    return json.loads(out)[name]
+
+
+def kind(parameter):
+    value = parameter["kind"]
+    if isinstance(value, dict):
+        return " or ".join(f"`{word}`" for word in value["choice"])
+    return {"positive": "a number above 0", "fraction": "a number between 0 and 1", "count": "a whole number"}[value]
+
+
+def parameters(entry):
+    lines = []
+    for parameter in entry["parameters"]:
+        default = f" (default {parameter['default']})" if parameter["default"] else ""
+        lines.append(f"- `--{parameter['name']}`: {kind(parameter)}{default}. {parameter['meaning']}.")
+    return lines
+
+
+def page(program):
+    lines = [INTRODUCTION, "## Learners", ""]
+    bounds = {bound["name"]: bound for bound in registry(program, "bounds")}
+    for entry in registry(program, "learners"):
+        losses = entry["losses"]
+        losses = "all" if losses == "all" else ", ".join(f"`{name}`" for name in losses["only"])
+        plain, average = entry["bytes_per_feature"]
+        memory = f"{plain} bytes a feature" + (f", {average} with `--average`" if average else ", no average")
+        radius = f", radius {entry['default_radius']:g}" if entry["default_radius"] else ""
+        bound = bounds[entry["bound"]]
+        lines += [f"### `{entry['name']}`", "", f"{entry['summary'][0].upper()}{entry['summary'][1:]}.", "",
+                  f"    {entry['update']}", "",
+                  f"- Losses: {losses}. Comparator: `{entry['default_comparator']}`{radius}. Memory: {memory}.",
+                  f"- Theorem `{bound['name']}`: {bound['statement']}.",
+                  f"- From: {entry['paper']}."]
+        lines += parameters(entry) + [""]
+    lines += ["## Losses", "", "| name | loss | for | parameters |", "| --- | --- | --- | --- |"]
+    for entry in registry(program, "losses"):
+        own = ", ".join(f"`--{p['name']}` (default {p['default']})" for p in entry["parameters"])
+        formula = entry["formula"].replace("|", "\\|")
+        lines.append(f"| `{entry['name']}` | `{formula}` | {entry['summary']} | {own} |")
+    lines += ["", "## Bounds", "", "| name | statement | needs | source |", "| --- | --- | --- | --- |"]
+    for entry in bounds.values():
+        cells = [entry[key].replace("|", "\\|") for key in ("statement", "needs", "source")]
+        lines.append(f"| `{entry['name']}` | {cells[0]} | {cells[1]} | {cells[2]} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = page(sys.argv[1])
+    if "--check" in sys.argv:
+        if PAGE.read_text() != text:
+            sys.exit("docs/learners.md is not what the registries say: run scripts/registry_tables.py")
+        print("docs/learners.md is up to date")
+    else:
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
