@@ -10,6 +10,8 @@ pub struct ProgressRow {
     pub examples: u64,
     /// Average loss so far.
     pub average_loss: Option<f64>,
+    /// The same with the penalty of `--l2`, where there is one.
+    pub penalised_loss: Option<f64>,
     /// Average loss since the row before.
     pub since_last: Option<f64>,
     /// No comparator's average loss is below this.
@@ -57,6 +59,7 @@ impl Progress {
         let row = ProgressRow {
             examples: engine.examples(),
             average_loss: book.average_loss(),
+            penalised_loss: engine.config().l2.and_then(|sigma| book.penalised_loss(sigma)),
             since_last: (since > 0.0).then(|| (loss - self.loss) / since),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),

@@ -30,10 +30,14 @@ pub fn runs_figure(runs: &[Value]) -> Vec<Chart> {
     for (k, run) in runs.iter().enumerate() {
         let colour = Some(k);
         let name = name(run);
-        let points = history(run, |r| r["average_loss"].as_f64());
+        // Against penalised comparators the run's own loss counts with its penalty.
+        let ridge = run["certificate"]["comparator"] == "ridge";
+        let key = if ridge { "penalised_loss" } else { "average_loss" };
+        let points = history(run, |r| r[key].as_f64());
         let end = points.last().map_or(1.0, |p| p.0);
         let begin = points.first().map_or(1.0, |p| p.0);
-        losses.push(Series { name: name.clone(), points, colour, dash: &[] });
+        let shown = if ridge { format!("{name}, with its penalty") } else { name.clone() };
+        losses.push(Series { name: shown, points, colour, dash: &[] });
         let points = history(run, |r| r["best_at_least"].as_f64());
         losses.push(Series { name: format!("{name}: best at least"), points, colour, dash: DASHED });
         if let Some(best) = run["audit"]["best"]["at_most"].as_f64() {

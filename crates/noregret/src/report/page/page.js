@@ -53,7 +53,10 @@
       const best = run.audit?.best;
       const first = history(run, () => 0)[0]?.[0] ?? 1;
       return [
-        { name: run.name, run: k, points: history(run, r => r.average_loss), colour: run.colour },
+        // Against penalised comparators the run's own loss counts with its penalty.
+        run.certificate?.comparator === "ridge"
+          ? { name: run.name + ", with its penalty", run: k, points: history(run, r => r.penalised_loss), colour: run.colour }
+          : { name: run.name, run: k, points: history(run, r => r.average_loss), colour: run.colour },
         { name: run.name + ": best at least", run: k, points: history(run, r => r.best_at_least), colour: run.colour, dash: [6, 4] },
         ...(best ? [{ name: run.name + ": audited best", run: k, points: [[first, best.at_most], [last(run), best.at_most]], colour: run.colour, dash: [2, 3] }] : []),
       ];
