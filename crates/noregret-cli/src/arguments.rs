@@ -161,6 +161,46 @@ pub(crate) fn registry(mut command: Command) -> Command {
     command
 }
 
+/// Flags for the parameters of losses alone.
+pub(crate) fn loss_registry(mut command: Command) -> Command {
+    for entry in loss::ENTRIES {
+        for parameter in entry.parameters {
+            let default = parameter.default.map_or(String::new(), |d| format!(" [default: {d}]"));
+            command = command.arg(
+                Arg::new(parameter.name)
+                    .long(parameter.name)
+                    .value_name("X")
+                    .num_args(1)
+                    .help_heading("Parameters of losses")
+                    .help(format!("{}: {}{default}", entry.name, parameter.meaning)),
+            );
+        }
+    }
+    command
+}
+
+/// The parameters that were given to a loss; one of another loss is refused. None when there were none.
+pub(crate) fn given_to_loss(matches: &ArgMatches, loss: &loss::Entry) -> Result<Option<Parameters>> {
+    let mut given = Vec::new();
+    for entry in loss::ENTRIES {
+        for parameter in entry.parameters {
+            let Some(text) = matches.get_one::<String>(parameter.name) else { continue };
+            if entry.name != loss.name {
+                return Err(UsageError(format!(
+                    "--{} belongs to {}, not to loss `{}`",
+                    parameter.name, entry.name, loss.name
+                ))
+                .into());
+            }
+            given.push((parameter.name, text.as_str()));
+        }
+    }
+    if given.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Parameters::check(loss.name, loss.parameters, given)?))
+}
+
 /// The parameters that were given, sorted to the learner and to the loss. One that belongs to
 /// neither is refused with the name of its owner.
 pub(crate) fn given(

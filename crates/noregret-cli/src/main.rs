@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod output;
+mod picture;
 mod screen;
 
 use noregret::error::Error;
@@ -10,6 +11,8 @@ use std::process::ExitCode;
 
 /// Success.
 pub(crate) const OK: u8 = 0;
+/// Neither yes nor no.
+pub(crate) const UNDECIDED: u8 = 5;
 const USAGE: u8 = 2;
 const BAD_INPUT: u8 = 3;
 const IO: u8 = 4;

@@ -8,7 +8,8 @@ use clap::{ArgMatches, Command, value_parser};
 use noregret::engine::{Config, Engine};
 use noregret::example::{LabelMap, label::Name};
 use noregret::generate;
-use noregret::regret::hindsight::best_in_ball;
+use noregret::regret::Comparator;
+use noregret::regret::audit::{Auditor, Search};
 use noregret::report::progress::{HEADING, decimal, line};
 use noregret::report::{Progress, Run, summary};
 use serde_json::json;
@@ -80,8 +81,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     let certificate = engine.certificate().context("the stream is empty")?;
     screen.say("\nProof: with the stream in memory, a solver brackets the best fixed model in hindsight.");
-    let bracket =
-        best_in_ball(rows, engine.loss(), radius, true, 1e-6, 2000).context("the stream is empty")?;
+    let mut source = rows;
+    let mut auditor = Auditor::new(&mut source, engine.loss(), true)?.context("the stream is empty")?;
+    let search = Search { tolerance: 1e-6, ..Search::default() };
+    let bracket = auditor.bracket(Comparator::L2 { radius }, &search, &mut |_| true)?;
     let average = engine.average_loss().context("the stream is empty")?;
     let holds = certificate.best_at_least <= bracket.at_most;
     let gap = (average - bracket.at_least).max(f64::MIN_POSITIVE);

@@ -4,7 +4,7 @@ mod settings;
 
 use super::predict::{as_learned, same_format};
 use crate::screen::Screen;
-use crate::{arguments, output};
+use crate::{arguments, output, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
 use noregret::bytes;
@@ -37,6 +37,7 @@ pub(crate) fn command() -> Command {
                 ),
         )
         .arg(arguments::option("model", "FILE").help("Save the model here"))
+        .arg(arguments::option("report", "FILE").help("Write a page with charts (HTML, works offline)"))
         .arg(
             arguments::option("resume", "MODEL")
                 .help("Go on from this model; learner, loss and parameters come from it"),
@@ -354,6 +355,7 @@ impl Learning {
             format: &format,
             labels: &model.labels,
         };
+        picture::learned(matches, &model.engine, &run)?;
         let target = matches.get_one::<String>("json");
         if let Some(target) = target {
             output::json(target, summary(&model.engine, &run))?;

@@ -1,5 +1,7 @@
 //! The commands: one file each, and the registry of them.
 
+mod audit;
+mod compare;
 mod demo;
 mod generate;
 mod inspect;
@@ -21,6 +23,8 @@ struct Entry {
 static ENTRIES: &[Entry] = &[
     Entry { command: learn::command, run: learn::run },
     Entry { command: predict::command, run: predict::run },
+    Entry { command: audit::command, run: audit::run },
+    Entry { command: compare::command, run: compare::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: separate::command, run: separate::run },
     Entry { command: reproduce::command, run: reproduce::run },

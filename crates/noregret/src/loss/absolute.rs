@@ -1,6 +1,6 @@
 //! The absolute loss: regression towards the median.
 
-use super::{Entry, Loss, Task};
+use super::{Entry, Kink, Loss, Task};
 
 /// `|z - y|`.
 struct Absolute;
@@ -50,6 +50,10 @@ impl Loss for Absolute {
 
     fn interval(&self, z_max: f64, y_max: f64) -> (f64, f64) {
         (0.0, z_max + y_max)
+    }
+
+    fn kink(&self, y: f64) -> Option<Kink> {
+        Some(Kink { at: y, left: -1.0, right: 1.0 })
     }
 
     fn entry(&self) -> &'static Entry {

@@ -1,6 +1,6 @@
 //! The hinge loss: the support vector machine, and an upper bound on mistakes.
 
-use super::{Entry, Loss, Task, is_sign, positive_part};
+use super::{Entry, Kink, Loss, Task, is_sign, positive_part};
 
 /// `[1 - y z]+`.
 struct Hinge;
@@ -45,6 +45,11 @@ impl Loss for Hinge {
 
     fn interval(&self, z_max: f64, _y_max: f64) -> (f64, f64) {
         (0.0, 1.0 + z_max)
+    }
+
+    // slope -1 of y z below y z = 1, 0 above; in z the sides change with the sign of y
+    fn kink(&self, y: f64) -> Option<Kink> {
+        Some(Kink { at: y, left: (-y).min(0.0), right: (-y).max(0.0) })
     }
 
     fn entry(&self) -> &'static Entry {

@@ -60,6 +60,11 @@ impl Loss for Huber {
         (0.0, self.value(z_max + y_max, 0.0))
     }
 
+    // 1 if |r| <= delta, else 0
+    fn curvature(&self, z: f64, y: f64) -> Option<f64> {
+        Some(if (z - y).abs() <= self.delta { 1.0 } else { 0.0 })
+    }
+
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

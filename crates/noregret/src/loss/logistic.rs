@@ -53,6 +53,12 @@ impl Loss for Logistic {
         (0.0, self.value(-z_max, 1.0))
     }
 
+    // e / (1 + e)^2 with e = e^(-|z|)
+    fn curvature(&self, z: f64, _y: f64) -> Option<f64> {
+        let e = (-z.abs()).exp();
+        Some(e / ((1.0 + e) * (1.0 + e)))
+    }
+
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -81,8 +81,28 @@ pub trait Loss: Send + Sync {
     fn conjugate(&self, a: f64, y: f64) -> Option<f64>;
     /// An interval that holds the loss whenever `|z| <= z_max` and `|y| <= y_max`.
     fn interval(&self, z_max: f64, y_max: f64) -> (f64, f64);
+    /// The derivative of the slope, where the slope is continuous; `None` for a loss with a kink. Where
+    /// the slope itself has a kink, the value on either side.
+    fn curvature(&self, _z: f64, _y: f64) -> Option<f64> {
+        None
+    }
+    /// The one kink of a loss that is made of two straight lines; `None` for any other.
+    fn kink(&self, _y: f64) -> Option<Kink> {
+        None
+    }
     /// The registry entry this loss was made from.
     fn entry(&self) -> &'static Entry;
+}
+
+/// A loss of two straight lines: `max(left (z - at), right (z - at))`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kink {
+    /// Where the lines meet, at the value 0.
+    pub at: f64,
+    /// The slope below, not above 0.
+    pub left: f64,
+    /// The slope above, not below 0.
+    pub right: f64,
 }
 
 /// A loss in the registry.
@@ -180,6 +200,33 @@ mod tests {
             let smooth = kink.abs() < 1e-5 * (1.0 + z.exp());
             let error = (difference - loss.slope(z, y)).abs();
             assert!(!smooth || error < 1e-6 * (1.0 + z.exp()), "{} {z} {y}", loss.entry().name);
+        });
+    }
+
+    #[test]
+    fn the_curvature_is_the_derivative_of_the_slope() {
+        sweep(|loss, _, z, y| {
+            let Some(curvature) = loss.curvature(z, y) else {
+                assert!(loss.kink(y).is_some() || loss.entry().name == "linear", "{}", loss.entry().name);
+                return;
+            };
+            let h = 1e-5;
+            let slopes = [z - h, z, z + h].map(|z| loss.slope(z, y));
+            let (before, after) = ((slopes[1] - slopes[0]) / h, (slopes[2] - slopes[1]) / h);
+            let slack = 1e-4 * (1.0 + z.exp());
+            let (low, high) = (before.min(after) - slack, before.max(after) + slack);
+            assert!(low <= curvature && curvature <= high, "{} {z} {y}", loss.entry().name);
+        });
+    }
+
+    #[test]
+    fn a_kink_is_the_whole_loss() {
+        sweep(|loss, z, u, y| {
+            let Some(kink) = loss.kink(y) else { return };
+            for z in [z, u] {
+                let value = (kink.left * (z - kink.at)).max(kink.right * (z - kink.at));
+                assert!((loss.value(z, y) - value).abs() < 1e-12, "{} {z} {y}", loss.entry().name);
+            }
         });
     }
 

@@ -1,6 +1,6 @@
 //! The perceptron loss: what the Perceptron descends. The best in hindsight is trivially `u = 0`.
 
-use super::{Entry, Loss, Task, is_sign, positive_part};
+use super::{Entry, Kink, Loss, Task, is_sign, positive_part};
 
 /// `[-y z]+`.
 struct Perceptron;
@@ -45,6 +45,10 @@ impl Loss for Perceptron {
 
     fn interval(&self, z_max: f64, _y_max: f64) -> (f64, f64) {
         (0.0, z_max)
+    }
+
+    fn kink(&self, y: f64) -> Option<Kink> {
+        Some(Kink { at: 0.0, left: (-y).min(0.0), right: (-y).max(0.0) })
     }
 
     fn entry(&self) -> &'static Entry {

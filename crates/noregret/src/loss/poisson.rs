@@ -53,6 +53,11 @@ impl Loss for Poisson {
         (least, most)
     }
 
+    // e^z
+    fn curvature(&self, z: f64, _y: f64) -> Option<f64> {
+        Some(z.exp())
+    }
+
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -1,6 +1,6 @@
 //! The quantile (pinball) loss: regression towards a quantile.
 
-use super::{Entry, Loss, Task};
+use super::{Entry, Kink, Loss, Task};
 use crate::parameter::{Kind, Parameter};
 
 /// `max(tau (y - z), (tau - 1)(y - z))`.
@@ -63,6 +63,10 @@ impl Loss for Quantile {
 
     fn interval(&self, z_max: f64, y_max: f64) -> (f64, f64) {
         (0.0, self.tau.max(1.0 - self.tau) * (z_max + y_max))
+    }
+
+    fn kink(&self, y: f64) -> Option<Kink> {
+        Some(Kink { at: y, left: -self.tau, right: 1.0 - self.tau })
     }
 
     fn entry(&self) -> &'static Entry {

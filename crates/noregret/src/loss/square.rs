@@ -46,6 +46,11 @@ impl Loss for Square {
         (0.0, (z_max + y_max) * (z_max + y_max))
     }
 
+    // 2
+    fn curvature(&self, _z: f64, _y: f64) -> Option<f64> {
+        Some(2.0)
+    }
+
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

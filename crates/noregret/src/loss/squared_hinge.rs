@@ -48,6 +48,11 @@ impl Loss for SquaredHinge {
         (0.0, (1.0 + z_max) * (1.0 + z_max))
     }
 
+    // 2 if y z < 1, else 0
+    fn curvature(&self, z: f64, y: f64) -> Option<f64> {
+        Some(if y * z < 1.0 { 2.0 } else { 0.0 })
+    }
+
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

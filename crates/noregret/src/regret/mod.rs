@@ -1,9 +1,9 @@
 //! Regret: the ledger that every round enters, the comparators it speaks of, the theorems, and the
 //! step from the stream to new data.
 
+pub mod audit;
 pub mod bound;
 pub mod comparator;
-pub mod hindsight;
 pub mod ledger;
 pub mod risk;
 mod sum;

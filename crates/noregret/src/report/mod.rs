@@ -1,6 +1,7 @@
 //! What a run says about itself.
 
 mod baseline;
+pub mod page;
 pub mod progress;
 mod scores;
 mod summary;

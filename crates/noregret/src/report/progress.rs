@@ -10,6 +10,8 @@ pub struct ProgressRow {
     pub examples: u64,
     /// Average loss so far.
     pub average_loss: Option<f64>,
+    /// The same with the penalty of `--l2`, where there is one.
+    pub penalised_loss: Option<f64>,
     /// Average loss since the row before.
     pub since_last: Option<f64>,
     /// The radius of the comparators at that moment; none for `ridge`.
@@ -22,6 +24,8 @@ pub struct ProgressRow {
     pub bound: Option<f64>,
     /// Part of wrong labels.
     pub error_rate: Option<f64>,
+    /// The Euclidean norm of the model, the bias included.
+    pub model_norm: f64,
 }
 
 /// When the next row is due, and what the last one saw.
@@ -57,12 +61,14 @@ impl Progress {
         let row = ProgressRow {
             examples: engine.examples(),
             average_loss: book.average_loss(),
+            penalised_loss: engine.config().l2.and_then(|sigma| book.penalised_loss(sigma)),
             since_last: (since > 0.0).then(|| (loss - self.loss) / since),
             radius: certificate.as_ref().and_then(|c| c.radius),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
             bound: engine.bound().and_then(|b| b.regret_at_most),
             error_rate: engine.tally().error_rate(),
+            model_norm: engine.weights().norm(),
         };
         self.loss = loss;
         self.weight = weight;

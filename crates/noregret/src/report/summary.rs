@@ -68,6 +68,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "parameters": config.parameters,
         "passes": engine.pass().max(engine.passes_before()),
         "average_loss": book.average_loss(),
+        "l2": config.l2,
         "penalised_loss": penalised,
         "last_pass_loss": if engine.pass() > 1 { engine.pass_loss() } else { book.average_loss() },
         "mistakes": tally.mistakes(),
@@ -146,8 +147,11 @@ pub fn verdict(engine: &Engine) -> Option<String> {
             decimal(regret, f64::ceil)
         );
     } else {
-        let _ =
-            write!(text, "The certificate is loose here: it leaves {} open{by}.", decimal(regret, f64::ceil));
+        let _ = write!(
+            text,
+            "The certificate is loose: it leaves {} open{by}; run `noregret audit`.",
+            decimal(regret, f64::ceil)
+        );
         if certificate.comparator == "l2" && norm > 0.0 && certificate.radius.is_some_and(|r| r > 1.5 * norm)
         {
             let _ = write!(
