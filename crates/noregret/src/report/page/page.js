@@ -11,12 +11,19 @@
     node.append(...children);
     return node;
   };
-  const number = (v, digits = 6) => {
+  const number = (v, digits = 6, round = Math.round) => {
     if (v === null || v === undefined || Number.isNaN(v)) return "–";
     const size = Math.abs(v);
-    if (size !== 0 && (size >= 1e6 || size < 1e-4)) return v.toExponential(3);
-    return v.toFixed(size >= 1000 ? 1 : digits);
+    if (size >= 1e6 || (size !== 0 && size < 1e-4)) {
+      const unit = 10 ** (Math.floor(Math.log10(size)) - 3);
+      return (round(v / unit) * unit).toExponential(3);
+    }
+    const places = size >= 1000 ? 1 : digits;
+    return (round(v * 10 ** places) / 10 ** places).toFixed(places);
   };
+  // What is claimed is rounded so that it stays true.
+  const atLeast = v => number(v, 6, Math.floor);
+  const atMost = v => number(v, 6, Math.ceil);
   const tick = v => (v === null ? "" : Math.abs(v) >= 1e4 || (v !== 0 && Math.abs(v) < 1e-3) ? v.toExponential(0).replace("e+", "e") : String(+v.toPrecision(4)));
 
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -142,8 +149,8 @@
 
   const table = () => {
     const heads = ["learner", "loss", "average loss", "best at least", "regret at most", "bound", "audited best", "error rate", "examples/s"];
-    const cells = run => [run.name, run.loss, number(run.average_loss), number(run.certificate?.best_at_least), number(run.certificate?.regret_at_most),
-      number(run.bound?.regret_at_most), number(run.audit?.best?.at_most), number(run.error_rate, 4),
+    const cells = run => [run.name, run.loss, number(run.average_loss), atLeast(run.certificate?.best_at_least), atMost(run.certificate?.regret_at_most),
+      atMost(run.bound?.regret_at_most), atMost(run.audit?.best?.at_most), number(run.error_rate, 4),
       number(run.examples_per_second ?? (run.seconds > 0 ? run.examples / run.seconds : null), 0)];
     const line = (tag, items) => element("tr", {}, ...items.map(i => element(tag, tag === "th" ? { scope: "col" } : {}, i)));
     if (runs.length === 0) return;
