@@ -109,7 +109,11 @@ impl Scale {
             let every = 1 + decades / 9;
             let all = (first..=last).filter(|e| (e - first) % every == 0);
             let all = all.flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e)));
-            return all.filter(|v| *v >= self.low * 0.999 && *v <= self.high * 1.001).collect();
+            let round: Vec<f64> = all.filter(|v| *v >= self.low * 0.999 && *v <= self.high * 1.001).collect();
+            // Within less than a doubling there may be none: then equal differences serve.
+            if round.len() > 1 {
+                return round;
+            }
         }
         let raw = (self.high - self.low) / 6.0;
         let unit = 10f64.powf(raw.log10().floor());
