@@ -7,7 +7,7 @@ pub use config::Config;
 
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows};
-use crate::learner::{self, Outcome, Setup};
+use crate::learner::{self, Mixture, Outcome, Setup};
 use crate::loss::{self, Loss};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::{Entered, Extra};
@@ -40,6 +40,7 @@ struct FirstPass {
     ledger: Ledger,
     tally: Tally,
     stated: Option<Stated>,
+    mixture: Option<Mixture>,
     risk: Risk,
     /// The largest lower bound of a whole later pass, for a class of fixed radius.
     later_best: Option<f64>,
@@ -126,6 +127,8 @@ impl Engine {
         let radius = config.radius.or(if simplex { Some(1.0) } else { entry.default_radius });
         let machine = (entry.build)(&Setup {
             loss: &*loss,
+            loss_parameters: &config.loss_parameters,
+            label_bound: config.label_bound,
             radius,
             l2: config.l2,
             simplex,
@@ -284,11 +287,11 @@ impl Engine {
     fn part(&self) -> Ledger {
         let mut s = self.machine.s();
         let mut extra = Extra::default();
-        let mut own = self.machine.own_ledger();
+        let mut own = self.machine.own_ledgers();
         if let Some((origin, before)) = &self.origin {
             s.add(origin, -1.0);
             extra = *before;
-            own = None;
+            own = Vec::new();
         }
         Ledger { book: self.book.clone(), s, extra, own }
     }
@@ -422,6 +425,19 @@ impl Engine {
         Some(bound::state(theorem, &self.comparator().0, n))
     }
 
+    /// How the members of a mixture stood at the end of the first pass.
+    pub fn mixture(&self) -> Option<Mixture> {
+        if let Some(first) = &self.first {
+            return first.mixture.clone();
+        }
+        let mixture = self.machine.mixture()?;
+        Some(if self.passes_before > 1 {
+            mixture.unmet("the model was resumed after several passes")
+        } else {
+            mixture
+        })
+    }
+
     /// What can be said about unseen examples.
     pub fn risk(&self) -> Risk {
         if let Some(first) = &self.first {
@@ -454,11 +470,13 @@ impl Engine {
         match &mut self.first {
             None => {
                 let stated = self.bound();
+                let mixture = self.mixture();
                 let risk = self.risk();
                 self.first = Some(FirstPass {
                     ledger: part,
                     tally: self.tally.clone(),
                     stated,
+                    mixture,
                     risk,
                     later_best: None,
                 });
@@ -504,7 +522,7 @@ impl Engine {
                 Snapshot {
                     book: Book::default(),
                     tally: first.tally.clone(),
-                    base: Some(Ledger { own: None, ..first.ledger.clone() }),
+                    base: Some(Ledger { own: Vec::new(), ..first.ledger.clone() }),
                     origin: Some((self.machine.s(), before)),
                     passes: self.pass,
                 }

@@ -166,7 +166,7 @@ impl Model {
         let base = match container.header::<Option<Base>>("base")? {
             Some(Base { book, extra }) => {
                 let s = vector(container.take_numbers("base")?, "base", false)?;
-                Some(Ledger { book, s, extra, own: None })
+                Some(Ledger { book, s, extra, own: Vec::new() })
             }
             None => None,
         };

@@ -74,6 +74,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "certificate": proved,
         "bound": engine.bound(),
         "risk": engine.risk(),
+        "mixture": engine.mixture(),
         "baseline": {
             "constant": tally.labels().best_constant(engine.loss()),
             "previous_label": tally.previous_label_error_rate(),

@@ -8,6 +8,7 @@ mod exponential_weights;
 mod exponentiated;
 mod follow_the_leader;
 mod ftrl;
+mod mixture;
 mod ogd_constant;
 mod ogd_sqrt;
 mod perceptron;
@@ -39,6 +40,7 @@ pub static ENTRIES: &[&Entry] = &[
     &ogd_constant::ENTRY,
     &ogd_sqrt::ENTRY,
     &adagrad::ENTRY,
+    &mixture::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.
