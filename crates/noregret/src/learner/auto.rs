@@ -21,7 +21,11 @@
 //! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
 //! what depends on the loss.
 //!
-//! State: 56 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of one cache line.
+//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same two cache
+//! lines, the first of them light so that many features are on their way from memory at once.
+//!
+//! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about
+//! fixed models (the others' would cost another 8 bytes a feature each).
 //!
 //! Theorem: `regret/bound/mixture.rs`: the loss is at most the best member's plus a constant.
 
@@ -36,7 +40,7 @@ mod tests;
 pub use mixture::{Member, Mixture, Moment};
 
 use super::slots::{Cell, Slots};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::{Machine, boxed};
@@ -52,7 +56,7 @@ pub(super) static ENTRY: Entry = Entry {
     update: "z = sum of v_k z_k (logistic: of probabilities), v_k ~ exp(-eta loss_k), fixed share and a stack beside",
     paper: "Vovk 1990; Herbster, Warmuth 1998; Ross, Mineiro, Langford 2013; Orabona, Tommasi 2017",
     bound: "mixture",
-    bytes_per_feature: (64, Some(112)),
+    bytes_per_feature: (72, Some(120)),
     losses: Losses::All,
     default_radius: None,
     default_comparator: "l2",
@@ -89,6 +93,8 @@ const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "baye
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 /// What the Bayesians forget in a touch.
 const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
+/// How many features are asked for at once.
+const TOGETHER: usize = 64;
 /// The variance a Bayesian starts with.
 const VARIANCE: f64 = 10.0;
 
@@ -105,6 +111,10 @@ struct Auto<R: Rule, B> {
     coin_scales: f64,
     memory: R::Memory,
     mixing: Mixing,
+    /// The member of the largest weight.
+    heaviest: usize,
+    /// The scalars of the slow descent's ledger: `K`, and what its rounding is measured by.
+    slow: [f64; 3],
     history: Vec<Moment>,
     #[serde(skip)]
     tracking: bool,
@@ -126,6 +136,8 @@ struct Round {
     mixed: Mixed,
     /// `|x/s|^2`.
     square: f64,
+    /// What multiplies the coin's bets.
+    coin_scale: f64,
     /// `x/s` and the members' rates, feature by feature.
     cells: Vec<(f32, [f32; WEIGHTED])>,
 }
@@ -140,6 +152,8 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             coin_scales: 0.0,
             memory: R::Memory::default(),
             mixing: Mixing::new(rule.stacking().is_some()),
+            heaviest: 0,
+            slow: [0.0; 3],
             history: Vec::new(),
             tracking,
             rule,
@@ -158,35 +172,34 @@ impl<R: Rule, B: Beside> Auto<R, B> {
     #[inline(always)]
     fn ask<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> Round {
         let unseen = State::default();
+        let state_of = |i: u32| slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state);
         let mut sums = [0f32; MEMBERS];
         let mut square = 0f32;
-        let mut hear = |state: &State, x: f64| {
-            let (v, inverse) = state.normalise(x);
-            let ratio = if inverse == state.inverse { 1.0 } else { inverse_ratio(state.inverse, inverse) };
-            for (sum, w) in sums.iter_mut().zip(&state.w) {
-                *sum += w * v;
+        let mut row = [(0f32, 0f32); TOGETHER];
+        for (indices, values) in x.indices.chunks(TOGETHER).zip(x.values.chunks(TOGETHER)) {
+            // Little work and both cache lines: the loads do not wait for one another.
+            for ((&i, x), v) in indices.iter().zip(values).zip(&mut row) {
+                let state = state_of(i);
+                *v = state.normalise(x.f64());
+                sums[0] += state.w[0] * v.0;
             }
-            sums[COIN] += state.bet(ratio) * v;
-            square += v * v;
-        };
-        for (&i, v) in x.indices.iter().zip(x.values) {
-            hear(slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state), v.f64());
+            for (&i, &v) in indices.iter().zip(&row) {
+                state_of(i).hear(v, &mut sums, &mut square);
+            }
         }
         if let Some(bias) = &slots.bias {
-            hear(&bias.state.state, 1.0);
+            let state = &bias.state.state;
+            let v = state.normalise(1.0);
+            sums[0] += state.w[0] * v.0;
+            state.hear(v, &mut sums, &mut square);
         }
         let square = f64::from(square);
         let mut margins = sums.map(f64::from);
-        margins[COIN] *= self.rule.unit(&self.memory) / self.mean_square(square);
+        let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
+        margins[COIN] *= coin_scale;
         let z = margins.map(|m| self.rule.predicted(&self.memory, m));
         let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
-        Round { margins, z, mixed, square, cells: Vec::new() }
-    }
-
-    /// The member that speaks for all: the one of the largest weight, of several the first.
-    fn heaviest(&self) -> usize {
-        let weights = self.mixing.weights(self.tracking);
-        (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0)
+        Round { margins, z, mixed, square, coin_scale, cells: Vec::new() }
     }
 
     /// What multiplies a coin's bet.
@@ -194,16 +207,6 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         let mean = if self.t > 0 && self.rows > 0.0 { self.rows / self.t as f64 } else { 1.0 };
         self.rule.unit(&self.memory) / mean
     }
-}
-
-fn inverse_ratio(old: f32, new: f32) -> f32 {
-    if old > 0.0 { new / old } else { 1.0 }
-}
-
-/// Weight `k` of a feature as a linear model has it; the coin's before its common scale.
-fn raw(state: &State, k: usize) -> f64 {
-    let w = if k == COIN { state.bet(1.0) } else { state.w[k] };
-    f64::from(w) * f64::from(state.inverse)
 }
 
 impl<R: Rule, B: Beside> Learner for Auto<R, B> {
@@ -221,21 +224,34 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
-        let Round { margins, z, mixed, square, cells } = &mut self.round;
+        let Round { margins, z, mixed, square, coin_scale, cells } = &mut self.round;
+        let coin_scale = *coin_scale;
         rule.note(&mut self.memory, y);
         let mean_square = (self.rows + *square) / (self.t as f64 + 1.0);
         let root = if mean_square > 0.0 { mean_square.sqrt() } else { 1.0 };
         let (unit, gain) = (rule.unit(&self.memory), rule.gain(&self.memory));
         let scale = RATES.map(|eta| eta * unit / root);
 
+        // The iterates that predicted join the averages.
+        self.coin_scales += coin_scale;
+        let t = self.t as f64 + 1.0;
+        let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
+
         // First touch: scales, sums of squares, and how far each member's prediction will move.
+        let entered = c * rule.slope(z[0], y);
         let slopes: [f32; DESCENTS] = std::array::from_fn(|k| (c * rule.slope(margins[k], y)) as f32);
         let prior = (root / VARIANCE) as f32;
         let mut ways = [0f32; WEIGHTED];
         cells.clear();
         slots.enter(x, o.slope, |cell, xi| {
+            cell.state.s += entered * xi;
             let state = &mut cell.state.state;
             let (v, inverse) = state.normalise(xi);
+            if B::KEPT && inverse != state.inverse {
+                let before = *state;
+                state.rescale(inverse);
+                cell.state.beside.moved(&before, state, &factors);
+            }
             state.rescale(inverse);
             let mut rates = [0f32; WEIGHTED];
             for k in 0..DESCENTS {
@@ -268,13 +284,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
-        let t = self.t as f64 + 1.0;
-        self.coin_scales += unit / if mean_square > 0.0 { mean_square } else { 1.0 };
-        let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
         let mut heard = cells.iter();
         slots.revisit(x, |cell| {
             let Some((v, rates)) = heard.next() else { return };
-            let before = cell.state;
+            let before = cell.state.state;
             let state = &mut cell.state.state;
             if *v == 0.0 {
                 return;
@@ -287,10 +300,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             }
             state.toss(toss * v);
             if B::KEPT {
-                for (k, factor) in factors.iter().enumerate() {
-                    let change = raw(&cell.state.state, k) - raw(&before.state, k);
-                    cell.state.beside.set(k, before.beside.get(k) + factor * change);
-                }
+                cell.state.beside.moved(&before, state, &factors);
             }
         });
 
@@ -299,22 +309,29 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         self.largest_weight = self.largest_weight.max(c);
         self.rows += *square;
         let losses = z.map(|z| c * rule.loss(z, y));
+        let product = entered * z[0];
+        self.slow[0] += losses[0] - product;
+        self.slow[1] += losses[0].abs() + product.abs();
+        self.slow[2] += entered.abs() * o.norm_squared.sqrt();
         self.mixing.update(rule, &self.memory, z, mixed, &losses, (y, c), self.tracking);
+        let weights = self.mixing.weights(self.tracking);
+        self.heaviest =
+            (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
         }
     }
 
     fn weight(&self, cell: &Cell<Pool<B>>) -> f64 {
-        let k = self.heaviest();
+        let k = self.heaviest;
         let scale = if k == COIN { self.coin_scale() } else { 1.0 };
-        scale * raw(&cell.state.state, k)
+        scale * cell.state.state.raw(k)
     }
 
     fn average(&self, cell: &Cell<Pool<B>>) -> Option<f64> {
-        let k = self.heaviest();
+        let k = self.heaviest;
         let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
-        let total = || sum * raw(&cell.state.state, k) - cell.state.beside.get(k);
+        let total = || sum * cell.state.state.raw(k) - cell.state.beside.get(k);
         (B::KEPT && self.t > 0).then(|| total() / self.t as f64)
     }
 
@@ -329,6 +346,16 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         }
         theorem.unmet.extend(self.conditions());
         theorem
+    }
+
+    fn own_books(&self) -> Vec<OwnBook> {
+        let [k, magnitude, reach] = self.slow;
+        let book = OwnBook { name: NAMES[0], k, magnitude: Some(magnitude), reach: Some(reach) };
+        if self.rule.grounded() { vec![book] } else { Vec::new() }
+    }
+
+    fn own_s(&self, _which: usize, cell: &Cell<Pool<B>>) -> f64 {
+        cell.state.s
     }
 
     fn mixture(&self) -> Option<Mixture> {
@@ -351,7 +378,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         Some(Mixture {
             members: (0..MEMBERS).map(member).collect(),
             best_member: NAMES[best],
-            heaviest_member: NAMES[self.heaviest()],
+            heaviest_member: NAMES[self.heaviest],
             mixed_by: self.mixing.ways(self.tracking),
             excess_at_most: excess.map(|eta| self.mixing.excess(eta, self.tracking) / self.weight),
             unmet,
@@ -362,6 +389,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     fn take_over(&mut self, built: Self) {
         self.rule = built.rule;
         self.tracking = built.tracking;
+        // What a damaged file says here must not lead beyond the members.
+        self.heaviest = self.heaviest.min(MEMBERS - 1);
+        self.history.retain(|m| m.losses_total.len() == MEMBERS);
+        self.mixing.limit(&built.mixing);
     }
 }
 
@@ -383,12 +414,5 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             unmet.push("a label is beyond --label-bound".to_owned());
         }
         unmet
-    }
-}
-
-impl Round {
-    #[cfg(test)]
-    fn margins(&self) -> [f64; MEMBERS] {
-        self.margins
     }
 }

@@ -162,6 +162,12 @@ impl Mixing {
         }
     }
 
+    /// Has as many experts as the mixing that was built.
+    pub(super) fn limit(&mut self, built: &Mixing) {
+        self.members.among = built.members.among;
+        self.ways.among = built.ways.among;
+    }
+
     /// Total losses of the members.
     pub(super) fn losses(&self) -> &[f64; MEMBERS] {
         &self.members.losses

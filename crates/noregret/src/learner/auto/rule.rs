@@ -39,6 +39,8 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn rate(&self) -> Option<f64>;
     /// Whether labels so far kept what [`Rule::rate`] rests on.
     fn kept(&self, memory: &Self::Memory) -> bool;
+    /// Whether the loss is never below 0, so that its rounding is measured by itself.
+    fn grounded(&self) -> bool;
     /// How the stack reads predictions; none where it is not worth its place.
     fn stacking(&self) -> Option<Stacking>;
 }
@@ -151,6 +153,10 @@ impl Rule for Logistic {
     }
 
     fn kept(&self, (): &()) -> bool {
+        true
+    }
+
+    fn grounded(&self) -> bool {
         true
     }
 
@@ -332,6 +338,10 @@ impl Rule for Convex {
 
     fn kept(&self, memory: &Labels) -> bool {
         self.bound.is_none_or(|b| memory.lowest >= -b && memory.highest <= b)
+    }
+
+    fn grounded(&self) -> bool {
+        self.located || self.loss.entry().task == Task::Binary
     }
 
     fn stacking(&self) -> Option<Stacking> {

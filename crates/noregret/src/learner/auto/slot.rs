@@ -1,5 +1,5 @@
-//! What the members keep for one feature: 56 bytes, so that with the ledger's `S` it fills one cache
-//! line.
+//! What the members keep for one feature: 56 bytes, so that with the ledgers' two numbers it lies in two
+//! neighbouring cache lines.
 //!
 //! Everything is in the feature's own unit, its scale `s`: `x/s` lies in `[-1, 1]`, weights are
 //! `w s`, sums of squared gradients are divided by `s^2`. So nothing depends on the unit a column is
@@ -51,6 +51,18 @@ impl State {
         }
     }
 
+    /// Adds what all members but the first say about a feature that is `v` in its new unit.
+    #[inline(always)]
+    pub(super) fn hear(&self, (v, inverse): (f32, f32), sums: &mut [f32; MEMBERS], square: &mut f32) {
+        for k in 1..WEIGHTED {
+            sums[k] += self.w[k] * v;
+        }
+        let grown = inverse != self.inverse && self.inverse > 0.0;
+        let ratio = if grown { inverse / self.inverse } else { 1.0 };
+        sums[COIN] += self.bet(ratio) * v;
+        *square += v * v;
+    }
+
     /// Takes the new scale: what was summed in the old unit is told in the new one.
     #[inline(always)]
     pub(super) fn rescale(&mut self, inverse: f32) {
@@ -74,6 +86,12 @@ impl State {
         (ENDOWMENT + reward) * (ratio * z) / (1.0 + ratio * sizes)
     }
 
+    /// Weight `k` as a linear model has it; the coin's before its common scale.
+    pub(super) fn raw(&self, k: usize) -> f64 {
+        let w = if k == COIN { self.bet(1.0) } else { self.w[k] };
+        f64::from(w) * f64::from(self.inverse)
+    }
+
     /// The coin came up `outcome`, within [-1, 1].
     #[inline(always)]
     pub(super) fn toss(&mut self, outcome: f32) {
@@ -93,6 +111,13 @@ pub(super) trait Beside: Copy + Default + Send + Sync + 'static {
     fn get(&self, k: usize) -> f64;
     /// Sets it.
     fn set(&mut self, k: usize, b: f64);
+
+    /// The weights went from `before` to `after` in a round until which the scales sum to `sums`.
+    fn moved(&mut self, before: &State, after: &State, sums: &[f64; MEMBERS]) {
+        for (k, sum) in sums.iter().enumerate() {
+            self.set(k, self.get(k) + sum * (after.raw(k) - before.raw(k)));
+        }
+    }
 }
 
 /// No averages.
@@ -101,7 +126,7 @@ pub(super) struct Nothing;
 
 impl Beside for Nothing {
     const KEPT: bool = false;
-    const FIELDS: &'static [&'static str] = &NAMES.split_at(STATE).0;
+    const FIELDS: &'static [&'static str] = NAMES.split_at(STATE).0;
     fn get(&self, _: usize) -> f64 {
         0.0
     }
@@ -128,11 +153,13 @@ impl Beside for Averages {
 #[repr(C)]
 pub(super) struct Pool<B> {
     pub(super) state: State,
+    /// The vector of the slow descent's own ledger.
+    pub(super) s: f64,
     pub(super) beside: B,
 }
 
 /// How many numbers the members' state has.
-const STATE: usize = 14;
+const STATE: usize = 15;
 
 const NAMES: [&str; STATE + MEMBERS] = [
     "w.descent-slow",
@@ -149,6 +176,7 @@ const NAMES: [&str; STATE + MEMBERS] = [
     "sizes.coin",
     "reward.coin",
     "inverse-scale",
+    "s.descent-slow",
     "b.descent-slow",
     "b.descent",
     "b.descent-fast",
@@ -167,6 +195,7 @@ impl<B: Beside> Slot for Pool<B> {
             5..10 => s.sum[k - 5].into(),
             10..13 => s.coin[k - 10].into(),
             13 => s.inverse.into(),
+            14 => self.s,
             _ => self.beside.get(k - STATE),
         }
     }
@@ -178,6 +207,7 @@ impl<B: Beside> Slot for Pool<B> {
             5..10 => s.sum[k - 5] = value as f32,
             10..13 => s.coin[k - 10] = value as f32,
             13 => s.inverse = value as f32,
+            14 => self.s = value,
             _ => self.beside.set(k - STATE, value),
         }
     }
