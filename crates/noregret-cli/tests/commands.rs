@@ -136,8 +136,7 @@ fn heavy_weights_have_the_names_of_their_features() {
     folder.write("a.csv", "y,age,city\n1,3,Rome\n0,-3,Oslo\n1,2,Rome\n");
     folder.learn("a.csv --label y --model m");
     let ran = folder.run("inspect m").ok();
-    for word in ["age", "city=Rome", "city=Oslo", "(bias)", "auto", "logistic", "examples     3 (1 pass)"]
-    {
+    for word in ["age", "city=Rome", "city=Oslo", "(bias)", "auto", "logistic", "examples     3 (1 pass)"] {
         assert!(ran.out.contains(word), "`{word}` is not in:\n{}", ran.out);
     }
     for word in ["heaviest weights of ", "descent-slow", "who won when", "mixed by"] {

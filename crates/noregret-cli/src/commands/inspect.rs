@@ -100,7 +100,8 @@ fn members(mixture: &Mixture) -> String {
     match mixture.excess_at_most {
         Some(excess) => {
             let excess = noregret::report::progress::decimal(excess, f64::ceil);
-            let _ = writeln!(text, "  together they lost at most {excess} more than the best of them (proved)");
+            let _ =
+                writeln!(text, "  together they lost at most {excess} more than the best of them (proved)");
         }
         None => {
             let _ = writeln!(text, "  no bound on what mixing costs ({})", mixture.unmet.join("; "));

@@ -93,8 +93,10 @@ const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "baye
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 /// What the Bayesians forget in a touch.
 const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
+/// Slopes below this are none: their squares would leave the range of f32.
+const FLATTEST: f32 = 1e-18;
 /// How many features are asked for at once.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = 128;
 /// The variance a Bayesian starts with.
 const VARIANCE: f64 = 10.0;
 
@@ -177,7 +179,13 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         let mut square = 0f32;
         let mut row = [(0f32, 0f32); TOGETHER];
         for (indices, values) in x.indices.chunks(TOGETHER).zip(x.values.chunks(TOGETHER)) {
-            // Little work and both cache lines: the loads do not wait for one another.
+            // Next to no work, and both cache lines: many loads are on their way at once.
+            let mut touched = 0f32;
+            for &i in indices {
+                let state = state_of(i);
+                touched += state.w[0] + state.inverse;
+            }
+            std::hint::black_box(touched);
             for ((&i, x), v) in indices.iter().zip(values).zip(&mut row) {
                 let state = state_of(i);
                 *v = state.normalise(x.f64());
@@ -225,7 +233,8 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
         let Round { margins, z, mixed, square, coin_scale, cells } = &mut self.round;
-        let coin_scale = *coin_scale;
+        let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
+        let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
         rule.note(&mut self.memory, y);
         let mean_square = (self.rows + *square) / (self.t as f64 + 1.0);
         let root = if mean_square > 0.0 { mean_square.sqrt() } else { 1.0 };
@@ -239,7 +248,9 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
 
         // First touch: scales, sums of squares, and how far each member's prediction will move.
         let entered = c * rule.slope(z[0], y);
-        let slopes: [f32; DESCENTS] = std::array::from_fn(|k| (c * rule.slope(margins[k], y)) as f32);
+        // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
+        let steep = |k: usize| Some((c * told[k].1) as f32).filter(|s| s.abs() > FLATTEST).unwrap_or(0.0);
+        let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
         let prior = (root / VARIANCE) as f32;
         let mut ways = [0f32; WEIGHTED];
         cells.clear();
@@ -253,15 +264,15 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
                 cell.state.beside.moved(&before, state, &factors);
             }
             state.rescale(inverse);
-            let mut rates = [0f32; WEIGHTED];
-            for k in 0..DESCENTS {
+            let mut lanes = [0f32; 4];
+            for k in 0..4 {
                 let g = slopes[k] * v;
                 state.sum[k] += g * g;
-                rates[k] = if state.sum[k] > 0.0 { 1.0 / state.sum[k].sqrt() } else { 0.0 };
+                lanes[k] = state.sum[k].max(f32::MIN_POSITIVE).sqrt();
             }
-            for k in DESCENTS..WEIGHTED {
-                rates[k] = 1.0 / (prior + state.sum[k]);
-            }
+            lanes[3] = prior + state.sum[3];
+            let lanes = lanes.map(|lane| 1.0 / lane);
+            let rates = [lanes[0], lanes[1], lanes[2], lanes[3], 1.0 / (prior + state.sum[4])];
             for (way, rate) in ways.iter_mut().zip(&rates) {
                 *way += v * v * rate;
             }
@@ -271,16 +282,17 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         // How far each moves.
         let mut moves = [0f32; WEIGHTED];
         let mut bends = [0f32; WEIGHTED];
-        for k in 0..DESCENTS {
+        for k in (0..DESCENTS).filter(|&k| slopes[k] != 0.0) {
             let u = rule.descend(margins[k], y, c, scale[k] * f64::from(ways[k]));
             moves[k] = (-u * scale[k]) as f32;
         }
         for k in DESCENTS..WEIGHTED {
             let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]));
             moves[k] = (-u * gain) as f32;
-            bends[k] = h as f32;
+            // Precisions that fade away would end among the slowest of numbers.
+            bends[k] = (h as f32).max(1e-20);
         }
-        let slope = c * rule.slope(margins[COIN], y);
+        let slope = c * told[COIN].1;
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
@@ -308,15 +320,13 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         self.weight += c;
         self.largest_weight = self.largest_weight.max(c);
         self.rows += *square;
-        let losses = z.map(|z| c * rule.loss(z, y));
-        let product = entered * z[0];
-        self.slow[0] += losses[0] - product;
-        self.slow[1] += losses[0].abs() + product.abs();
+        let (loss, product) = (c * rule.loss(z[0], y), entered * z[0]);
+        self.slow[0] += loss - product;
+        self.slow[1] += loss.abs() + product.abs();
         self.slow[2] += entered.abs() * o.norm_squared.sqrt();
-        self.mixing.update(rule, &self.memory, z, mixed, &losses, (y, c), self.tracking);
+        self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         let weights = self.mixing.weights(self.tracking);
-        self.heaviest =
-            (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
+        self.heaviest = (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
         }
@@ -364,11 +374,8 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             return None;
         }
         let best = (0..MEMBERS).min_by(|&a, &b| losses[a].total_cmp(&losses[b]))?;
-        let member = |k: usize| Member {
-            name: NAMES[k],
-            average_loss: losses[k] / self.weight,
-            weight: weights[k],
-        };
+        let member =
+            |k: usize| Member { name: NAMES[k], average_loss: losses[k] / self.weight, weight: weights[k] };
         let unmet = self.conditions();
         let excess = self.rule.rate().filter(|_| unmet.is_empty());
         let mut history = self.history.clone();
@@ -405,7 +412,9 @@ impl<R: Rule, B: Beside> Auto<R, B> {
     fn conditions(&self) -> Vec<String> {
         let mut unmet = Vec::new();
         if self.rule.rate().is_none() {
-            unmet.push("no rate with a constant cost is known for this loss (square: --label-bound)".to_owned());
+            unmet.push(
+                "no rate with a constant cost is known for this loss (square: --label-bound)".to_owned(),
+            );
         }
         if self.largest_weight > 1.0 {
             unmet.push("importance weights above 1".to_owned());

@@ -15,7 +15,7 @@
 
 use super::rule::Rule;
 use super::slot::MEMBERS;
-use super::stack::Stack;
+use super::stack::{Asked, Stack};
 use serde::{Deserialize, Serialize};
 
 /// The ways to mix.
@@ -64,11 +64,17 @@ impl<const N: usize> Weights<N> {
         let eta = self.eta(given);
         let least = self.losses[..n].iter().copied().fold(f64::INFINITY, f64::min);
         for (w, total) in self.weights[..n].iter_mut().zip(&self.losses) {
-            *w = (-eta * (total - least)).exp();
+            *w = shrink(eta * (total - least));
         }
         let sum: f64 = self.weights[..n].iter().sum();
         self.weights[..n].iter_mut().for_each(|w| *w /= sum);
     }
+}
+
+/// `exp(-x)`; nothing where that would be near the end of f64, which costs time and changes nothing.
+#[inline]
+fn shrink(x: f64) -> f64 {
+    if x > 700.0 { 0.0 } else { (-x).exp() }
 }
 
 /// The state of all three, and of the weights over them.
@@ -85,7 +91,11 @@ pub(super) struct Mixing {
 /// What each way predicts, and what all predict together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mixed {
+    /// The members' points.
+    pub(super) points: [(f64, f64); MEMBERS],
     ways: [f64; WAYS],
+    way_points: [(f64, f64); WAYS],
+    asked: Asked,
     /// The prediction.
     pub(super) z: f64,
 }
@@ -116,35 +126,42 @@ impl Mixing {
         let shared = blend(&self.share, &points);
         if tracking {
             let z = rule.score(shared);
-            return Mixed { ways: [z; WAYS], z };
+            return Mixed { points, z, ..Mixed::default() };
         }
-        let all = [blend(&self.members.weights, &points), shared, (0.0, 0.0)];
-        let mut ways = [rule.score(all[0]), rule.score(all[1]), 0.0];
-        let mut points = all;
+        let mut way_points = [blend(&self.members.weights, &points), shared, (0.0, 1.0)];
+        let mut ways = [0.0; WAYS];
+        let mut asked = Asked::default();
         if let (Some(stack), Some(kind)) = (&self.stack, rule.stacking()) {
-            ways[2] = rule.predicted(memory, stack.predict(kind, z, rule.unit(memory)));
-            points[2] = rule.point(ways[2]);
+            let (score, made_of) = stack.predict(kind, z, rule.unit(memory));
+            asked = made_of;
+            ways[2] = rule.predicted(memory, score);
+            way_points[2] = rule.point(ways[2]);
         }
-        Mixed { ways, z: rule.score(blend(&self.ways.weights, &points)) }
+        // Other than probabilities, points are the predictions themselves.
+        ways[0] = way_points[0].0;
+        ways[1] = way_points[1].0;
+        let z = rule.score(blend(&self.ways.weights, &way_points));
+        Mixed { points, ways, way_points, asked, z }
     }
 
-    /// Learns what happened. `losses` are the members', with the weight `c` in them.
-    #[allow(clippy::too_many_arguments)]
+    /// Learns what happened. `told` has each member's loss (its slope) and perhaps `exp(-eta loss)`.
     pub(super) fn update<R: Rule>(
         &mut self,
         rule: &R,
-        memory: &R::Memory,
-        z: &[f64; MEMBERS],
         mixed: &Mixed,
-        losses: &[f64; MEMBERS],
+        told: &[(f64, f64, Option<f64>); MEMBERS],
         (y, c): (f64, f64),
         tracking: bool,
     ) {
         let rate = rule.rate();
         let eta = self.members.eta(rate);
+        let losses = &told.map(|(loss, _, _)| c * loss);
         let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        for (v, loss) in self.share.iter_mut().zip(losses) {
-            *v *= (-eta * (loss - least)).exp();
+        for ((v, loss), (_, _, known)) in self.share.iter_mut().zip(losses).zip(told) {
+            *v *= match known {
+                Some(known) if c == 1.0 => *known,
+                _ => shrink(eta * (loss - least)),
+            };
         }
         let sum: f64 = self.share.iter().sum();
         let a = 1.0 / (self.t as f64 + 2.0);
@@ -156,9 +173,10 @@ impl Mixing {
         if tracking {
             return;
         }
-        self.ways.update(&mixed.ways.map(|z| c * rule.loss(z, y)), rate);
+        let lost = |k: usize| c * rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).0;
+        self.ways.update(&std::array::from_fn(lost), rate);
         if let (Some(stack), Some(kind)) = (&mut self.stack, rule.stacking()) {
-            stack.update(kind, z, rule.unit(memory), y, c);
+            stack.update(kind, &mixed.asked, y, c);
         }
     }
 
@@ -208,8 +226,8 @@ mod tests {
         let mixed = mixing.mix(&Logistic, &(), &z, false);
         // (3/4 + 5/2)/6 = 13/24.
         assert!((mixed.z - (13f64 / 11.0).ln()).abs() < 1e-14);
-        let losses = z.map(|z| Logistic.loss(z, 1.0));
-        mixing.update(&Logistic, &(), &z, &mixed, &losses, (1.0, 1.0), false);
+        let told = mixed.points.map(|point| Logistic.told(point, 0.0, 0.0, 1.0));
+        mixing.update(&Logistic, &mixed, &told, (1.0, 1.0), false);
         // Exponential weights 3:2:2:2:2:2, share half of that and half of uniform.
         let (weights, share) = (mixing.members.weights, mixing.share);
         assert!((weights[0] - 3.0 / 13.0).abs() < 1e-15 && (weights[1] - 2.0 / 13.0).abs() < 1e-15);

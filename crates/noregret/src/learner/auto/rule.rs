@@ -19,6 +19,9 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn loss(&self, z: f64, y: f64) -> f64;
     /// Its slope.
     fn slope(&self, z: f64, y: f64) -> f64;
+    /// The loss of a member that predicted `z`, its slope where its weights said `m`, and
+    /// `exp(-eta loss)` where the point holds that already.
+    fn told(&self, point: (f64, f64), z: f64, m: f64, y: f64) -> (f64, f64, Option<f64>);
     /// Takes note of a label, before the members learn from it.
     fn note(&self, memory: &mut Self::Memory, y: f64);
     /// The unit of a weight that multiplies `x/s`: the size of the labels, or 1.
@@ -83,6 +86,12 @@ impl Rule for Logistic {
         -y * sigmoid(-y * z)
     }
 
+    #[inline]
+    fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> (f64, f64, Option<f64>) {
+        let (right, wrong) = if y > 0.0 { (p, q) } else { (q, p) };
+        ((-right.ln()).max(0.0), -y * wrong, Some(right))
+    }
+
     fn note(&self, (): &mut (), _: f64) {}
 
     fn unit(&self, (): &()) -> f64 {
@@ -126,7 +135,11 @@ impl Rule for Logistic {
         for _ in 0..40 {
             s = sigmoid(-(a + v * u));
             let f = u - c * s;
-            if f > 0.0 { high = u } else { low = u }
+            if f > 0.0 {
+                high = u
+            } else {
+                low = u
+            }
             let next = u - f / (1.0 + v * c * s * (1.0 - s));
             let next = if next > low && next < high { next } else { f64::midpoint(low, high) };
             let moved = (next - u).abs();
@@ -269,6 +282,10 @@ impl Rule for Convex {
 
     fn slope(&self, z: f64, y: f64) -> f64 {
         self.loss.slope(z, y)
+    }
+
+    fn told(&self, _: (f64, f64), z: f64, m: f64, y: f64) -> (f64, f64, Option<f64>) {
+        (self.loss.value(z, y), self.loss.slope(m, y), None)
     }
 
     fn note(&self, memory: &mut Labels, y: f64) {

@@ -28,6 +28,15 @@ pub(super) struct Stack {
     rounds: f64,
 }
 
+/// What a prediction was made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    m: f64,
+    cf: [f64; N],
+    v: f64,
+    unit: f64,
+}
+
 impl Default for Stack {
     fn default() -> Self {
         let each = 1.0 / MEMBERS as f64;
@@ -53,30 +62,30 @@ impl Stack {
         f
     }
 
-    /// `m`, `C f` and `V`.
-    fn ask(&self, f: &[f64; N]) -> (f64, [f64; N], f64) {
+    /// `m`, `C f` and `V`, for the update of the same round.
+    fn ask(&self, f: &[f64; N]) -> Asked {
         let dot = |a: &[f64; N]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
         let m = dot(&self.beta);
         let mut cf = [0.0; N];
         for (c, row) in cf.iter_mut().zip(&self.covariance) {
             *c = dot(row);
         }
-        (m, cf, dot(&cf).max(0.0))
+        Asked { m, v: dot(&cf).max(0.0), cf, unit: 1.0 }
     }
 
-    /// The prediction. `unit` is the size of the labels.
-    pub(super) fn predict(&self, kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> f64 {
-        let (m, _, v) = self.ask(&Self::inputs(kind, z, unit));
-        match kind {
-            Stacking::Logistic => m / (1.0 + std::f64::consts::PI * v / 8.0).sqrt(),
-            Stacking::Square => m * unit,
-        }
+    /// The prediction, and what it was made of. `unit` is the size of the labels.
+    pub(super) fn predict(&self, kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> (f64, Asked) {
+        let asked = Asked { unit, ..self.ask(&Self::inputs(kind, z, unit)) };
+        let score = match kind {
+            Stacking::Logistic => asked.m / (1.0 + std::f64::consts::PI * asked.v / 8.0).sqrt(),
+            Stacking::Square => asked.m * unit,
+        };
+        (score, asked)
     }
 
     /// Learns from a label.
-    pub(super) fn update(&mut self, kind: Stacking, z: &[f64; MEMBERS], unit: f64, y: f64, c: f64) {
-        let f = Self::inputs(kind, z, unit);
-        let (m, cf, v) = self.ask(&f);
+    pub(super) fn update(&mut self, kind: Stacking, asked: &Asked, y: f64, c: f64) {
+        let Asked { m, ref cf, v, unit } = *asked;
         let (e, r) = match kind {
             Stacking::Logistic => {
                 let p = sigmoid(m);
@@ -94,11 +103,11 @@ impl Stack {
         if !(share.is_finite() && e.is_finite()) {
             return;
         }
-        for (beta, cf) in self.beta.iter_mut().zip(&cf) {
+        for (beta, cf) in self.beta.iter_mut().zip(cf) {
             *beta += cf * e * share;
         }
-        for (row, a) in self.covariance.iter_mut().zip(&cf) {
-            for (entry, b) in row.iter_mut().zip(&cf) {
+        for (row, a) in self.covariance.iter_mut().zip(cf) {
+            for (entry, b) in row.iter_mut().zip(cf) {
                 *entry -= a * b * share;
             }
         }
@@ -112,10 +121,10 @@ mod tests {
     #[test]
     fn a_new_stack_predicts_the_mean_of_what_it_hears() {
         let stack = Stack::default();
-        let square = stack.predict(Stacking::Square, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0);
+        let square = stack.predict(Stacking::Square, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0).0;
         assert!((square - 3.5).abs() < 1e-12, "{square}");
         // All logits 6: m = 6, V = 0.05 (6 * 36 + 1) = 10.85.
-        let logistic = stack.predict(Stacking::Logistic, &[6.0; 6], 1.0);
+        let logistic = stack.predict(Stacking::Logistic, &[6.0; 6], 1.0).0;
         let damped = 6.0 / (1.0 + std::f64::consts::PI * 10.85 / 8.0).sqrt();
         assert!((logistic - damped).abs() < 1e-12, "{logistic}");
     }
@@ -125,9 +134,10 @@ mod tests {
         let mut stack = Stack::default();
         for t in 0..200 {
             let y = f64::from(t % 5);
-            stack.update(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0, y, 1.0);
+            let (_, asked) = stack.predict(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0);
+            stack.update(Stacking::Square, &asked, y, 1.0);
         }
-        let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0);
+        let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0).0;
         assert!((guess - 3.0).abs() < 0.01, "{guess}");
     }
 }

@@ -18,6 +18,8 @@ pub(super) static ENTRY: Entry = Entry {
     source: "Vovk 1990; Cesa-Bianchi, Lugosi 2006, sections 3.3 and 5.2",
     class: Class::L2,
     linearised: false,
-    conditions: |_| vec!["the theorem compares with the best member, not with fixed models: see `mixture`".to_owned()],
+    conditions: |_| {
+        vec!["the theorem compares with the best member, not with fixed models: see `mixture`".to_owned()]
+    },
     value: |_| None,
 };
