@@ -89,19 +89,19 @@ fn members(mixture: &Mixture) -> String {
         let marks = [(mixture.best_member, " best"), (mixture.heaviest_member, " heaviest")];
         let marks = marks.iter().filter(|(name, _)| *name == member.name).map(|(_, mark)| *mark);
         let marks = marks.collect::<Vec<_>>().join(",");
-        let _ = writeln!(
-            text,
-            "  {:<14} {:>12.6} {:>11.6} {marks}",
-            member.name, member.average_loss, member.weight
-        );
+        let row =
+            format!("  {:<14} {:>12.6} {:>11.6} {marks}", member.name, member.average_loss, member.weight);
+        let _ = writeln!(text, "{}", row.trim_end());
     }
     let ways: Vec<String> = mixture.mixed_by.iter().map(|(name, w)| format!("{name} {w:.3}")).collect();
     let _ = writeln!(text, "  mixed by {}", ways.join(", "));
     match mixture.excess_at_most {
         Some(excess) => {
             let excess = noregret::report::progress::decimal(excess, f64::ceil);
-            let _ =
-                writeln!(text, "  together they lost at most {excess} more than the best of them (proved)");
+            let _ = writeln!(
+                text,
+                "  together they lost at most {excess} more on average than the best of them (proved)"
+            );
         }
         None => {
             let _ = writeln!(text, "  no bound on what mixing costs ({})", mixture.unmet.join("; "));

@@ -23,7 +23,7 @@ pub(super) struct Stack {
     beta: [f64; N],
     /// `C`, row by row.
     covariance: [[f64; N]; N],
-    /// Sum of squared errors and of weights (square).
+    /// Sum of squared errors, in the unit of labels, and of weights (square).
     errors: f64,
     rounds: f64,
 }
@@ -94,9 +94,9 @@ impl Stack {
             }
             Stacking::Square => {
                 let e = y / unit - m;
-                self.errors += c * e * e;
+                self.errors += c * (e * unit) * (e * unit);
                 self.rounds += c;
-                (e, ((self.errors + 1e-6) / (self.rounds + 1.0)).max(1e-12))
+                (e, (self.errors / (unit * unit) + 1e-6) / (self.rounds + 1.0))
             }
         };
         let share = 1.0 / (r / c + v);
