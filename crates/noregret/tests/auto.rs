@@ -51,9 +51,10 @@ proptest! {
     fn the_unit_of_a_column_and_the_order_of_columns_do_not_matter(
         rows in stream(D, 60),
         powers in prop::collection::vec(-3.0..3.0f64, D as usize),
-        which in 0..3usize,
+        which in 0..2usize,
     ) {
-        let config = auto(["logistic", "square", "hinge"][which], false);
+        // Where a loss has a kink, a step may end on it, and rounding then decides the next slope.
+        let config = auto(["logistic", "square"][which], false);
         let loss = loss::build(&config.loss, []).unwrap();
         let rows = labelled(&rows, &*loss);
         let changed = |change: &dyn Fn(u32, f64) -> (u32, f64)| -> Vec<Row> {

@@ -10,7 +10,7 @@
 //!
 //! Where a rate is known at which exponential weights cost a constant, `eta` is that rate: then the
 //! total loss exceeds the best member's by at most `ln K/eta + ln 3/eta`. Elsewhere it is `ln K`
-//! divided by the mixability gap so far (AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
+//! divided by the mixability gap so far (nearly AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
 //! share: Herbster, Warmuth 1998.
 
 use super::rule::Rule;
@@ -31,6 +31,8 @@ struct Weights<const N: usize> {
     weights: [f64; N],
     /// The sum of `mean loss - mix loss`.
     gap: f64,
+    /// Rounds so far.
+    rounds: f64,
     /// How many of the experts there are; the others never get weight.
     among: usize,
 }
@@ -39,12 +41,17 @@ impl<const N: usize> Weights<N> {
     fn new(among: usize) -> Self {
         let mut weights = [0.0; N];
         weights[..among].fill(1.0 / among as f64);
-        Self { losses: [0.0; N], weights, gap: 0.0, among }
+        Self { losses: [0.0; N], weights, gap: 0.0, rounds: 0.0, among }
     }
 
-    /// The rate: given, or from the gap.
+    /// The rate: given, or from the gap. A hundredth of the mean loss is added to the gap, so that a tie is
+    /// not broken by rounding.
     fn eta(&self, given: Option<f64>) -> f64 {
-        given.unwrap_or_else(|| (self.among as f64).ln() / self.gap.max(1e-300))
+        let n = self.among as f64;
+        given.unwrap_or_else(|| {
+            let mean = self.losses.iter().sum::<f64>().abs() / (n * self.rounds.max(1.0));
+            n.ln() / (self.gap + 0.01 * mean).max(1e-300)
+        })
     }
 
     fn update(&mut self, losses: &[f64; N], given: Option<f64>) {
@@ -58,6 +65,7 @@ impl<const N: usize> Weights<N> {
             let sum: f64 = heard().map(|(l, w)| w * (-eta * (l - least)).exp()).sum();
             self.gap += (mean + sum.ln() / eta).max(0.0);
         }
+        self.rounds += 1.0;
         for (total, loss) in self.losses[..n].iter_mut().zip(losses) {
             *total += loss;
         }
@@ -247,7 +255,7 @@ mod tests {
         weights.update(&[1.0, 0.0], None);
         // Even weights lost 1/2, the mix (rate beyond all bounds) 0.
         assert!((weights.gap - 0.5).abs() < 1e-12 && weights.weights[1] > weights.weights[0]);
-        let eta = 2f64.ln() / 0.5;
+        let eta = 2f64.ln() / 0.505;
         assert!((weights.weights[0] - 1.0 / (1.0 + eta.exp())).abs() < 1e-12);
     }
 }
