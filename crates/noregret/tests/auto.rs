@@ -33,7 +33,9 @@ proptest! {
         config.label_bound = square.then_some(2.0);
         let loss = loss::build(&config.loss, []).unwrap();
         let mut rows = labelled(&rows, &*loss);
-        rows.iter_mut().for_each(|r| r.1 = r.1.min(1.0));
+        for row in &mut rows {
+            row.1 = row.1.min(1.0);
+        }
         let engine = run(&config, &rows, D as usize).engine;
         let Some(mixture) = engine.mixture() else { return Ok(()) };
         let best = mixture.members.iter().map(|m| m.average_loss).fold(f64::INFINITY, f64::min);

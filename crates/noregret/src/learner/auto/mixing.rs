@@ -26,7 +26,7 @@ pub(super) const WAY_NAMES: [&str; WAYS] = ["exponential-weights", "fixed-share"
 /// Exponential weights over `N` experts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
-struct Weights<const N: usize> {
+struct Hedge<const N: usize> {
     losses: [f64; N],
     weights: [f64; N],
     /// The sum of `mean loss - mix loss`.
@@ -37,7 +37,7 @@ struct Weights<const N: usize> {
     among: usize,
 }
 
-impl<const N: usize> Weights<N> {
+impl<const N: usize> Hedge<N> {
     fn new(among: usize) -> Self {
         let mut weights = [0.0; N];
         weights[..among].fill(1.0 / among as f64);
@@ -88,10 +88,10 @@ fn shrink(x: f64) -> f64 {
 /// The state of all three, and of the weights over them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Mixing {
-    members: Weights<MEMBERS>,
+    members: Hedge<MEMBERS>,
     share: [f64; MEMBERS],
     stack: Option<Stack>,
-    ways: Weights<WAYS>,
+    ways: Hedge<WAYS>,
     /// Rounds so far.
     t: u64,
 }
@@ -111,10 +111,10 @@ pub(super) struct Mixed {
 impl Mixing {
     pub(super) fn new(stack: bool) -> Self {
         Self {
-            members: Weights::new(MEMBERS),
+            members: Hedge::new(MEMBERS),
             share: [1.0 / MEMBERS as f64; MEMBERS],
             stack: stack.then(Stack::default),
-            ways: Weights::new(if stack { WAYS } else { WAYS - 1 }),
+            ways: Hedge::new(if stack { WAYS } else { WAYS - 1 }),
             t: 0,
         }
     }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_adaptive_rate_follows_the_leader_until_the_leader_fails() {
-        let mut weights = Weights::<2>::new(2);
+        let mut weights = Hedge::<2>::new(2);
         weights.update(&[1.0, 0.0], None);
         // Even weights lost 1/2, the mix (rate beyond all bounds) 0.
         assert!((weights.gap - 0.5).abs() < 1e-12 && weights.weights[1] > weights.weights[0]);

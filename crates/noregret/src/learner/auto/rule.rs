@@ -136,9 +136,9 @@ impl Rule for Logistic {
             s = sigmoid(-(a + v * u));
             let f = u - c * s;
             if f > 0.0 {
-                high = u
+                high = u;
             } else {
-                low = u
+                low = u;
             }
             let next = u - f / (1.0 + v * c * s * (1.0 - s));
             let next = if next > low && next < high { next } else { f64::midpoint(low, high) };

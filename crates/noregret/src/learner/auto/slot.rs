@@ -54,8 +54,8 @@ impl State {
     /// Adds what all members but the first say about a feature that is `v` in its new unit.
     #[inline(always)]
     pub(super) fn hear(&self, (v, inverse): (f32, f32), sums: &mut [f32; MEMBERS], square: &mut f32) {
-        for k in 1..WEIGHTED {
-            sums[k] += self.w[k] * v;
+        for (sum, w) in sums[1..WEIGHTED].iter_mut().zip(&self.w[1..]) {
+            *sum += w * v;
         }
         let grown = inverse != self.inverse && self.inverse > 0.0;
         let ratio = if grown { inverse / self.inverse } else { 1.0 };

@@ -8,7 +8,7 @@ fn follow<R: Rule>(rule: R, rows: &[(f64, f64, f64)]) -> Vec<([f64; MEMBERS], [f
     let mut seen = Vec::new();
     for &(y, weight, x) in rows {
         let mut block = Block::<f64>::new();
-        block.push(y, weight, [(0, x)].into_iter());
+        block.push(y, weight, [(0, x)]);
         let row = block.rows();
         let x = row.iter().next().expect("one row").x;
         let z = learner.foresee(&slots, x);
@@ -70,9 +70,8 @@ fn logistic_members_by_hand() {
         // w moves by u r x with u = d/kappa.
         near(after[k], (descents[k] - d / kappa * r / 2.0) / 4.0);
     }
-    for (k, q) in [(3, 0.0), (4, 0.01)] {
+    for k in [3, 4] {
         // P = h of round 1: h = s' at 10 u = u (1 - u) there; nothing to forget yet.
-        let _ = q;
         let p = u * (1.0 - u);
         let v = 1.0 / (0.625f64.sqrt() / 10.0 + p);
         let m = -10.0 * u / 2.0;
@@ -103,7 +102,7 @@ fn square_members_by_hand() {
     // m moves by 2 c v residual/(1 + 2 c v).
     let (before, after) = seen[1];
     near(before[3], 60.0 / 21.0);
-    near(after[3], (60.0 / 21.0 + 3.0 / 21.0 / 2.1 / (1.0 + 1.0 / 2.1)) / 2.0);
+    near(2.0 * after[3], 60.0 / 21.0 + 3.0 / 21.0 / 2.1 / (1.0 + 1.0 / 2.1));
 }
 
 #[test]
@@ -135,7 +134,7 @@ fn averages_are_those_of_the_iterates() {
     for t in 0..50u32 {
         let y = if t % 3 == 0 { 1.0 } else { -1.0 };
         let mut block = Block::<f64>::new();
-        block.push(y, 1.0, [(t % 2, 1.0 + f64::from(t % 7))].into_iter());
+        block.push(y, 1.0, [(t % 2, 1.0 + f64::from(t % 7))]);
         let row = block.rows();
         let x = row.iter().next().expect("one row").x;
         let z = learner.foresee(&slots, x);
