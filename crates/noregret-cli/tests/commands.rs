@@ -296,7 +296,9 @@ fn every_option_of_every_help_text_is_accepted() {
                 ("comparator", _) => "l1".to_owned(),
                 ("format", _) => "libsvm".to_owned(),
                 ("on-error", _) => "skip".to_owned(),
-                ("schedule" | "set" | "ball", Some(words)) => words.split('|').next().unwrap().to_lowercase(),
+                ("schedule" | "set" | "ball" | "tracking", Some(words)) => {
+                    words.split('|').next().unwrap().to_lowercase()
+                }
                 ("n", _) => "20".to_owned(),
                 ("tau" | "noise" | "delta", _) => "0.3".to_owned(),
                 ("dimension", _) => "5".to_owned(),

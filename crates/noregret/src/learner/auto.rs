@@ -95,6 +95,8 @@ const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
 /// Slopes below this are none: their squares would leave the range of f32.
 const FLATTEST: f32 = 1e-18;
+/// ... and so would those of slopes beyond this.
+const STEEPEST: f32 = 1e15;
 /// How many features are asked for at once.
 const TOGETHER: usize = 128;
 /// The variance a Bayesian starts with.
@@ -249,7 +251,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         // First touch: scales, sums of squares, and how far each member's prediction will move.
         let entered = c * rule.slope(z[0], y);
         // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
-        let steep = |k: usize| Some((c * told[k].1) as f32).filter(|s| s.abs() > FLATTEST).unwrap_or(0.0);
+        let steep = |k: usize| {
+            let slope = ((c * told[k].1) as f32).clamp(-STEEPEST, STEEPEST);
+            if slope.abs() > FLATTEST { slope } else { 0.0 }
+        };
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
         let prior = (root / VARIANCE) as f32;
         let mut ways = [0f32; WEIGHTED];
@@ -290,7 +295,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]));
             moves[k] = (-u * gain) as f32;
             // Precisions that fade away would end among the slowest of numbers.
-            bends[k] = (h as f32).max(1e-20);
+            bends[k] = (h as f32).clamp(1e-20, STEEPEST);
         }
         let slope = c * told[COIN].1;
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
