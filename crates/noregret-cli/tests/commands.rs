@@ -24,7 +24,7 @@ fn predictions_are_labels_as_the_data_writes_them() {
 
 #[test]
 fn scores_read_back_exactly_and_agree_with_probabilities() {
-    let folder = with_model("");
+    let folder = with_model("--learner adagrad");
     let scores = folder.run("predict m a.svm --scores --quiet").ok();
     let probabilities = folder.run("predict m a.svm --proba --quiet").ok().numbers();
     let labels = folder.run("predict m a.svm --quiet").ok().numbers();
@@ -313,7 +313,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 _ => "",
             };
             let owner = match name.as_str() {
-                "schedule" => "--learner ogd",
+                "schedule" | "eta" => "--learner ogd",
                 "gradient-bound" => "--learner projected-ogd",
                 "horizon" => "--learner subgradient",
                 "set" => "--learner follow-the-leader",
