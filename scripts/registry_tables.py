@@ -16,9 +16,10 @@ INTRODUCTION = """\
 Made from the registries by `scripts/registry_tables.py`; `noregret learners NAME` says the same in a terminal. `g` is the
 gradient `slope x`, `S` the sum of all gradients, `U` the radius, `P` the projection on the ball, `T` the number of rounds.
 
-Which one? `projected-ogd` and `ftrl` have a theorem, a ball, and a tight certificate, and want `--radius`; `ftrl` adapts to the
-size of the gradients. `adagrad`, the default, needs least tuning on sparse text and one-hot features but has no theorem in
-advance. `strongly-convex-ogd` is the online SVM (hinge) or regularised logistic regression. `exponentiated` is for many features of
+Which one? `auto`, the default: six learners mixed, in whatever units the features have, never much worse than the best of the
+six, and nothing to tune ([measured](quality.md)); on streams that drift, `--tracking yes`. For a theorem about fixed models and a
+tight certificate, `projected-ogd` and `ftrl`, which have a ball and want `--radius`; `ftrl` adapts to the size of the gradients.
+`adagrad` needs little tuning on sparse text and one-hot features and takes a third of the memory. `strongly-convex-ogd` is the online SVM (hinge) or regularised logistic regression. `exponentiated` is for many features of
 which few matter. `ridge` is exact, for few features. `perceptron` and `follow-the-leader` are there to be understood.
 """
 

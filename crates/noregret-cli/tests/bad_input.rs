@@ -145,7 +145,7 @@ fn usage_errors_list_what_there_is() {
         ("learn a.svm --radius=-1", &["--radius", "-1", "greater than 0"]),
         ("learn a.svm --radius nan", &["--radius"]),
         ("learn a.svm --delta 2", &["--delta", "between 0 and 1"]),
-        ("learn a.svm --eta zero", &["--eta", "zero"]),
+        ("learn a.svm --learner ogd --eta zero", &["--eta", "zero"]),
         ("learn a.svm --passes 0", &["--passes"]),
         ("learn a.svm --bits 40", &["--bits"]),
         ("learn a.svm --on-error ignore", &["fail", "skip"]),

@@ -24,7 +24,7 @@ fn predictions_are_labels_as_the_data_writes_them() {
 
 #[test]
 fn scores_read_back_exactly_and_agree_with_probabilities() {
-    let folder = with_model("");
+    let folder = with_model("--learner adagrad");
     let scores = folder.run("predict m a.svm --scores --quiet").ok();
     let probabilities = folder.run("predict m a.svm --proba --quiet").ok().numbers();
     let labels = folder.run("predict m a.svm --quiet").ok().numbers();
@@ -136,8 +136,10 @@ fn heavy_weights_have_the_names_of_their_features() {
     folder.write("a.csv", "y,age,city\n1,3,Rome\n0,-3,Oslo\n1,2,Rome\n");
     folder.learn("a.csv --label y --model m");
     let ran = folder.run("inspect m").ok();
-    for word in ["age", "city=Rome", "city=Oslo", "(bias)", "adagrad", "logistic", "examples     3 (1 pass)"]
-    {
+    for word in ["age", "city=Rome", "city=Oslo", "(bias)", "auto", "logistic", "examples     3 (1 pass)"] {
+        assert!(ran.out.contains(word), "`{word}` is not in:\n{}", ran.out);
+    }
+    for word in ["heaviest weights of ", "descent-slow", "who won when", "mixed by"] {
         assert!(ran.out.contains(word), "`{word}` is not in:\n{}", ran.out);
     }
     folder.write("a.vw", "1 |weather sun:2\n-1 |weather rain\n");
@@ -294,7 +296,9 @@ fn every_option_of_every_help_text_is_accepted() {
                 ("comparator", _) => "l1".to_owned(),
                 ("format", _) => "libsvm".to_owned(),
                 ("on-error", _) => "skip".to_owned(),
-                ("schedule" | "set" | "ball", Some(words)) => words.split('|').next().unwrap().to_lowercase(),
+                ("schedule" | "set" | "ball" | "tracking", Some(words)) => {
+                    words.split('|').next().unwrap().to_lowercase()
+                }
                 ("n", _) => "20".to_owned(),
                 ("tau" | "noise" | "delta", _) => "0.3".to_owned(),
                 ("dimension", _) => "5".to_owned(),
@@ -309,7 +313,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 _ => "",
             };
             let owner = match name.as_str() {
-                "schedule" => "--learner ogd",
+                "schedule" | "eta" => "--learner ogd",
                 "gradient-bound" => "--learner projected-ogd",
                 "horizon" => "--learner subgradient",
                 "set" => "--learner follow-the-leader",

@@ -149,7 +149,7 @@ fn loss_and_learner_follow_from_the_labels() {
         folder.write("a.svm", text);
         let summary = folder.learn("a.svm");
         assert_eq!(summary["loss"], loss, "{text}");
-        assert_eq!(summary["learner"], "adagrad");
+        assert_eq!(summary["learner"], "auto");
         assert_eq!(summary["mistakes"].is_null(), loss == "square");
         assert_eq!(summary["error_rate"].is_null(), loss == "square");
     }

@@ -62,6 +62,10 @@ fn settings_and_comparators_survive() {
         "--learner follow-the-leader --set box --radius 1",
         "--learner adagrad --loss quantile --tau 0.9",
         "--learner ogd --loss huber --huber-delta 0.5",
+        "--learner auto --tracking yes --average",
+        "--learner auto --loss hinge",
+        "--learner auto --loss huber --huber-delta 0.5",
+        "--learner auto --loss square --label-bound 3 --average",
     ] {
         if folder.run(&format!("learn missing.svm {flags}")).code == Some(2) {
             continue; // The learner does not know its norm, which `ridge` needs.
@@ -73,7 +77,7 @@ fn settings_and_comparators_survive() {
 #[test]
 fn named_features_weights_and_rows_of_weight_zero_survive() {
     let folder = Folder::new();
-    for learner in ["adagrad", "projected-ogd", "exponentiated", "perceptron"] {
+    for learner in ["auto", "adagrad", "projected-ogd", "exponentiated", "perceptron"] {
         let text = vw(80, 8, "binary");
         same(&folder, "a.vw", &text, 33, &format!("--learner {learner}"));
     }

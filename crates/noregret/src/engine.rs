@@ -7,7 +7,7 @@ pub use config::Config;
 
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows};
-use crate::learner::{self, Outcome, Setup, Theorem};
+use crate::learner::{self, Mixture, Outcome, Setup, Theorem};
 use crate::loss::{self, Loss};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::{Entered, Extra};
@@ -40,6 +40,7 @@ struct FirstPass {
     ledger: Ledger,
     tally: Tally,
     theorem: Theorem,
+    mixture: Option<Mixture>,
     risk: Risk,
     /// The ledger of the last complete pass after it.
     latest: Option<Ledger>,
@@ -130,6 +131,8 @@ impl Engine {
         let radius = config.radius.or(if simplex { Some(1.0) } else { entry.default_radius });
         let machine = (entry.build)(&Setup {
             loss: &*loss,
+            loss_parameters: &config.loss_parameters,
+            label_bound: config.label_bound,
             radius,
             l2: config.l2,
             simplex,
@@ -301,11 +304,11 @@ impl Engine {
     fn part(&self) -> Ledger {
         let mut s = self.machine.s();
         let mut extra = Extra::default();
-        let mut own = self.machine.own_ledger();
+        let mut own = self.machine.own_ledgers();
         if let Some((origin, before)) = &self.origin {
             s.add(origin, -1.0);
             extra = *before;
-            own = None;
+            own = Vec::new();
         }
         Ledger { book: self.book.clone(), s, extra, own }
     }
@@ -463,6 +466,19 @@ impl Engine {
         theorem
     }
 
+    /// How the members of a mixture stood at the end of the first pass.
+    pub fn mixture(&self) -> Option<Mixture> {
+        if let Some(first) = &self.first {
+            return first.mixture.clone();
+        }
+        let mixture = self.machine.mixture()?;
+        Some(if self.passes_before > 1 {
+            mixture.unmet("the model was resumed after several passes")
+        } else {
+            mixture
+        })
+    }
+
     /// What can be said about unseen examples.
     pub fn risk(&self) -> Risk {
         if let Some(first) = &self.first {
@@ -494,10 +510,16 @@ impl Engine {
         let part = self.part();
         match &mut self.first {
             None => {
-                let (theorem, risk) = (self.theorem(), self.risk());
-                let tally = self.tally.clone();
-                self.first =
-                    Some(FirstPass { ledger: part, tally, theorem, risk, latest: None, later_best: None });
+                let (theorem, mixture, risk) = (self.theorem(), self.mixture(), self.risk());
+                self.first = Some(FirstPass {
+                    ledger: part,
+                    tally: self.tally.clone(),
+                    theorem,
+                    mixture,
+                    risk,
+                    latest: None,
+                    later_best: None,
+                });
             }
             Some(first) if part.book.examples == first.ledger.book.examples => {
                 let fixed = self.fixed_comparator();
@@ -541,7 +563,7 @@ impl Engine {
                 before.reach += self.book.reach;
                 let whole = self.book.examples == first.ledger.book.examples;
                 let latest = if whole { Some(self.part()) } else { first.latest.clone() };
-                let kept = |ledger: Ledger| Ledger { own: None, ..ledger };
+                let kept = |ledger: Ledger| Ledger { own: Vec::new(), ..ledger };
                 Snapshot {
                     book: Book::default(),
                     tally: first.tally.clone(),

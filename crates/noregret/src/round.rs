@@ -5,7 +5,7 @@
 //! the counts) is asked once per row through [`Judge`].
 
 use crate::example::{Features, Rows, Value};
-use crate::learner::{Cell, Learner, Outcome, Slot, Slots, Theorem};
+use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Slot, Slots, Theorem};
 
 /// The learner-independent half of a round.
 pub trait Judge {
@@ -41,7 +41,7 @@ pub fn learn<L: Learner, V: Value>(
 ) -> Result<(), (usize, Diverged)> {
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
     for (k, row) in rows.iter().enumerate() {
-        let z = learner.predict(slots, row.x);
+        let z = learner.foresee(slots, row.x);
         let norm_squared = row.x.norm_squared() + bias;
         let outcome =
             judge.suffer(z, row.y, row.weight, norm_squared, learner.norm_squared()).map_err(|d| (k, d))?;
@@ -119,8 +119,10 @@ pub trait Machine: Send + Sync {
     fn averaged(&self) -> Option<Vector>;
     /// The ledger's `S`.
     fn s(&self) -> Vector;
-    /// A second ledger that the learner keeps in its own state.
-    fn own_ledger(&self) -> Option<(f64, Vector)>;
+    /// See [`Learner::own_books`].
+    fn own_ledgers(&self) -> Vec<(OwnBook, Vector)>;
+    /// See [`Learner::mixture`].
+    fn mixture(&self) -> Option<Mixture>;
     /// One more than the largest feature index seen.
     fn dimension(&self) -> usize;
     /// See [`Learner::norm_squared`].
@@ -185,9 +187,13 @@ impl<L: Learner> Machine for Boxed<L> {
         self.vector(|c| c.s)
     }
 
-    fn own_ledger(&self) -> Option<(f64, Vector)> {
-        let k = self.learner.own_k()?;
-        Some((k, self.vector(|c| self.learner.own_s(c))))
+    fn own_ledgers(&self) -> Vec<(OwnBook, Vector)> {
+        let books = self.learner.own_books().into_iter().enumerate();
+        books.map(|(k, book)| (book, self.vector(|c| self.learner.own_s(k, c)))).collect()
+    }
+
+    fn mixture(&self) -> Option<Mixture> {
+        self.learner.mixture()
     }
 
     fn dimension(&self) -> usize {
@@ -248,7 +254,8 @@ impl<L: Learner> Machine for Boxed<L> {
                 }
             }
         }
-        self.learner = learner;
+        let built = std::mem::replace(&mut self.learner, learner);
+        self.learner.take_over(built);
         self.slots = slots;
         Ok(())
     }

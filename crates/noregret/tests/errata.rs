@@ -118,7 +118,8 @@ fn the_mistake_bound_subtracts_the_hinge_losses() {
     config.bias = false;
     let engine = learned(&config, &rows);
     assert_eq!(engine.tally().mistakes(), Some(4));
-    let (m, s) = engine.ledger().own.unwrap();
+    let (book, s) = engine.ledger().own.remove(0);
+    let m = book.k;
     let w = s.norm();
     // u = 1: hinge losses 0, 2, 0, 2. |w||u| = 0 >= 4 - 4, but not >= 4 + 4.
     let hinge = loss::build("hinge", []).unwrap();

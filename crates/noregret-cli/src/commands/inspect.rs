@@ -4,6 +4,7 @@ use crate::{arguments, output};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use noregret::error::UsageError;
+use noregret::learner::Mixture;
 use noregret::model::Model;
 use noregret::round::Vector;
 use serde_json::{Value, json};
@@ -65,6 +66,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         header.insert("model_norm".to_owned(), json!(weights.norm()));
         header.insert("bias_weight".to_owned(), json!(weights.bias));
         header.insert("certificate".to_owned(), json!(model.engine.certificate()));
+        if let Some(mixture) = model.engine.mixture() {
+            header.insert("weights_of".to_owned(), json!(mixture.heaviest_member));
+            header.insert("mixture".to_owned(), json!(mixture));
+        }
         let list: Vec<Value> =
             list.iter().map(|(name, weight)| json!({"feature": name, "weight": weight})).collect();
         header.insert("heaviest".to_owned(), json!(list));
@@ -75,6 +80,42 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     output::text(&describe(&model, &weights, &list))?;
     Ok(crate::OK)
+}
+
+/// The members of a mixture, what each would have lost alone, and who won when.
+fn members(mixture: &Mixture) -> String {
+    let mut text = String::from("\nmembers            loss alone      weight\n");
+    for member in &mixture.members {
+        let marks = [(mixture.best_member, " best"), (mixture.heaviest_member, " heaviest")];
+        let marks = marks.iter().filter(|(name, _)| *name == member.name).map(|(_, mark)| *mark);
+        let marks = marks.collect::<Vec<_>>().join(",");
+        let row =
+            format!("  {:<14} {:>12.6} {:>11.6} {marks}", member.name, member.average_loss, member.weight);
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    let ways: Vec<String> = mixture.mixed_by.iter().map(|(name, w)| format!("{name} {w:.3}")).collect();
+    let _ = writeln!(text, "  mixed by {}", ways.join(", "));
+    match mixture.excess_at_most {
+        Some(excess) => {
+            let excess = noregret::report::progress::decimal(excess, f64::ceil);
+            let _ = writeln!(
+                text,
+                "  together they lost at most {excess} more on average than the best of them (proved)"
+            );
+        }
+        None => {
+            let _ = writeln!(text, "  no bound on what mixing costs ({})", mixture.unmet.join("; "));
+        }
+    }
+    let names: Vec<String> = mixture.members.iter().map(|m| format!("{:>13}", m.name)).collect();
+    let _ = writeln!(text, "\nwho won when: average losses up to each number of rounds, * the least");
+    let _ = writeln!(text, "  {:>10}{}", "rounds", names.concat());
+    for (rounds, losses) in mixture.stretches() {
+        let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+        let cell = |l: &f64| format!("{:>12.4}{}", l, if *l == least { '*' } else { ' ' });
+        let _ = writeln!(text, "  {rounds:>10}{}", losses.iter().map(cell).collect::<String>().trim_end());
+    }
+    text
 }
 
 fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
@@ -134,8 +175,13 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
             ),
         );
     }
+    let mixture = engine.mixture();
+    if let Some(mixture) = &mixture {
+        text += &members(mixture);
+    }
     if !list.is_empty() || weights.bias.is_some() {
-        text += "\nheaviest weights\n";
+        let whose = mixture.map_or(String::new(), |m| format!(" of {}", m.heaviest_member));
+        let _ = writeln!(text, "\nheaviest weights{whose}");
         let largest = list.iter().map(|(_, w)| w.abs()).fold(weights.bias.unwrap_or(0.0).abs(), f64::max);
         let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));
         for (name, weight) in list.iter().chain(&bias) {

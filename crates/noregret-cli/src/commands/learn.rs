@@ -452,7 +452,19 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
             bins.iter().filter_map(|b| Some(format!("{:.2}:{:.2}", b.prediction?, b.positive?))).collect();
         line("calibration", format!("predicted:observed {}", bins.join(" ")));
     }
-    line("model norm", decimal(engine.weights().norm(), f64::round));
+    if let Some(mixture) = engine.mixture() {
+        let least = mixture.members.iter().map(|m| m.average_loss).fold(f64::INFINITY, f64::min);
+        let cost = match mixture.excess_at_most {
+            Some(excess) => format!("; mixing costs at most {} (proved)", decimal(excess, f64::ceil)),
+            None => String::new(),
+        };
+        let best = mixture.best_member;
+        line("members", format!("the best, {best}, lost {} alone{cost}", decimal(least, f64::round)));
+        let norm = decimal(engine.weights().norm(), f64::round);
+        line("model norm", format!("{norm} (of the heaviest member, {})", mixture.heaviest_member));
+    } else {
+        line("model norm", decimal(engine.weights().norm(), f64::round));
+    }
     if let Some(verdict) = verdict(engine) {
         let _ = writeln!(text, "\n{verdict}");
     }

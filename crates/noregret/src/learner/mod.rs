@@ -8,6 +8,7 @@ mod slots;
 mod theorem;
 
 mod adagrad;
+mod auto;
 mod exponentiated;
 mod follow_the_leader;
 mod ftrl;
@@ -18,6 +19,7 @@ mod ridge;
 mod strongly_convex_ogd;
 mod subgradient;
 
+pub use auto::{Member, Mixture, Moment};
 pub use slots::{Cell, Slot, Slots};
 pub use theorem::{Constants, Theorem};
 
@@ -30,6 +32,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Every learner.
 pub static ENTRIES: &[&Entry] = &[
+    &auto::ENTRY,
     &perceptron::ENTRY,
     &ogd::ENTRY,
     &projected_ogd::ENTRY,
@@ -66,6 +69,12 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// `<w, x>` for the current iterate. Asking never changes the model.
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;
 
+    /// The same number, asked in the course of a round: what was found on the way may be kept for the
+    /// update of the same row, which follows unless the row has no weight.
+    fn foresee<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
+        self.predict(slots, x)
+    }
+
     /// Moves to the next iterate. Must bring `outcome.slope * x` into the ledger by one call of
     /// [`Slots::enter`] whenever the slope is not 0.
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, outcome: &Outcome);
@@ -93,15 +102,20 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The theorem that speaks of this run.
     fn theorem(&self) -> Theorem;
 
-    /// A second ledger that the learner keeps in its own state: its `K` and, by
-    /// [`Learner::own_s`], its vector.
-    fn own_k(&self) -> Option<f64> {
-        None
+    /// Ledgers besides the one in [`Cell::s`] that the learner keeps in its own state: their scalars
+    /// and, by [`Learner::own_s`], their vectors.
+    fn own_books(&self) -> Vec<OwnBook> {
+        Vec::new()
     }
 
-    /// The vector of the second ledger.
-    fn own_s(&self, _cell: &Cell<Self::Slot>) -> f64 {
+    /// The vector of ledger `which` of [`Learner::own_books`].
+    fn own_s(&self, _which: usize, _cell: &Cell<Self::Slot>) -> f64 {
         0.0
+    }
+
+    /// How the members of a mixture stand.
+    fn mixture(&self) -> Option<Mixture> {
+        None
     }
 
     /// State that is neither scalar nor per feature, for model files.
@@ -113,12 +127,33 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
         arrays.is_empty()
     }
+
+    /// Takes what its own file does not hold from the learner that was built from the settings.
+    fn take_over(&mut self, _built: Self) {}
+}
+
+/// The scalars of a ledger that a learner keeps besides: any numbers predicted in (some of) the same
+/// rounds have one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnBook {
+    /// Whose it is.
+    pub name: &'static str,
+    /// `K`, a plain sum.
+    pub k: f64,
+    /// Sum of `|f_t| + |alpha_t z_t|`; none where the first ledger's is no smaller.
+    pub magnitude: Option<f64>,
+    /// Sum of `|alpha_t| |x_t|`; none where the first ledger's is no smaller.
+    pub reach: Option<f64>,
 }
 
 /// What a learner is made from.
 pub struct Setup<'a> {
     /// The loss it will suffer.
     pub loss: &'a dyn Loss,
+    /// What it was made with.
+    pub loss_parameters: &'a Parameters,
+    /// `Y`: the user's promise that no label is larger.
+    pub label_bound: Option<f64>,
     /// `U`: given, or the entry's default.
     pub radius: Option<f64>,
     /// `sigma` of `--l2`.

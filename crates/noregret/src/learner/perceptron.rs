@@ -14,7 +14,7 @@
 
 use super::iterate::Scaled;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
-use super::{Entry, Learner, Losses, Outcome, Theorem};
+use super::{Entry, Learner, Losses, Outcome, OwnBook, Theorem};
 use crate::example::{Features, Value};
 use crate::round::boxed;
 use serde::{Deserialize, Serialize};
@@ -95,11 +95,12 @@ impl<M: Mean> Learner for Perceptron<M> {
         Theorem::new("perceptron", &[("M", self.mistakes)])
     }
 
-    fn own_k(&self) -> Option<f64> {
-        self.hinge.then_some(self.mistakes)
+    fn own_books(&self) -> Vec<OwnBook> {
+        let book = OwnBook { name: "mistakes", k: self.mistakes, magnitude: None, reach: None };
+        if self.hinge { vec![book] } else { Vec::new() }
     }
 
-    fn own_s(&self, cell: &Cell<Weight<M>>) -> f64 {
+    fn own_s(&self, _which: usize, cell: &Cell<Weight<M>>) -> f64 {
         -self.w.weight(cell)
     }
 }

@@ -97,6 +97,18 @@ impl<T: Slot> Slots<T> {
         }
     }
 
+    /// The same cells in the same order once more, in a round that has entered its row.
+    #[inline(always)]
+    pub fn revisit<V: Value>(&mut self, x: Features<'_, V>, mut step: impl FnMut(&mut Cell<T>)) {
+        let cells = self.cells.as_mut_slice();
+        for &i in x.indices {
+            step(&mut cells[i as usize]);
+        }
+        if let Some(cell) = &mut self.bias {
+            step(cell);
+        }
+    }
+
     /// Makes room for features below `end`.
     #[inline]
     pub fn grow(&mut self, end: usize) {

@@ -170,7 +170,7 @@ impl Model {
         let mut ledger = |name: &str| {
             let Some(Base { book, extra }) = container.header::<Option<Base>>(name)? else { return Ok(None) };
             let s = vector(container.take_numbers(name)?, name, false)?;
-            Ok::<_, String>(Some(Ledger { book, s, extra, own: None }))
+            Ok::<_, String>(Some(Ledger { book, s, extra, own: Vec::new() }))
         };
         let (base, latest) = (ledger("base")?, ledger("latest")?);
         let scalars = container.header("state")?;

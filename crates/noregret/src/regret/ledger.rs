@@ -12,6 +12,7 @@
 //! learner's slots. Ledgers add.
 
 use super::{Comparator, Sum, round_down};
+use crate::learner::OwnBook;
 use crate::round::Vector;
 use serde::{Deserialize, Serialize};
 
@@ -193,9 +194,10 @@ impl Book {
     }
 
     /// The largest average loss that no comparator of the class can be below, from this book and a
-    /// vector `s`; `extra` widens what `S` may be off by when it was made by subtraction. `k` stands
-    /// in place of the book's own for a learner's second ledger.
-    fn lower(&self, comparator: &Comparator, s: &Vector, k: f64, extra: &Extra) -> Option<f64> {
+    /// vector `s`; `extra` widens what `S` may be off by when it was made by subtraction. `sums` are
+    /// the book's own or those of a learner's other ledger.
+    fn lower(&self, comparator: &Comparator, s: &Vector, sums: Sums, extra: &Extra) -> Option<f64> {
+        let Sums { k, magnitude, reach } = sums;
         let n = self.weight.value();
         if n <= 0.0 || n.is_nan() {
             return None;
@@ -206,13 +208,21 @@ impl Book {
         // sum, and the slopes by a few of their own: (T + 8) roundings of Q cover both.
         let d = s.features.len() + usize::from(s.bias.is_some());
         let additions = rounds + extra.rounds + 8.0;
-        let error = additions * (ROUNDOFF * (self.reach + extra.reach) + UNDERFLOW * (d as f64).sqrt());
-        let slack = 16.0 * ROUNDOFF * (self.magnitude + k.abs()) + 8.0 * additions * UNDERFLOW;
+        let error = additions * (ROUNDOFF * (reach + extra.reach) + UNDERFLOW * (d as f64).sqrt());
+        let slack = 16.0 * ROUNDOFF * (magnitude + k.abs()) + 8.0 * additions * UNDERFLOW;
         let total = k - comparator.support(s.iter(), d, error, rounds) - slack;
         let floor = self.floor.map_or(f64::NEG_INFINITY, |f| round_down(f.value()));
         let best = round_down(round_down(total.max(floor)) / n);
         best.is_finite().then_some(best)
     }
+}
+
+/// What a lower bound is made of besides the vector, and what its rounding is measured by.
+#[derive(Clone, Copy)]
+struct Sums {
+    k: f64,
+    magnitude: f64,
+    reach: f64,
 }
 
 /// What a vector made by subtraction may be off by besides: the history that was subtracted.
@@ -248,40 +258,52 @@ pub struct Ledger {
     pub s: Vector,
     /// See [`Extra`].
     pub extra: Extra,
-    /// A second ledger over some of the same rounds: its `K` and its vector (the Perceptron's
-    /// mistakes).
-    pub own: Option<(f64, Vector)>,
+    /// Other ledgers over (some of) the same rounds, with their vectors: the Perceptron's mistakes, the
+    /// members of a mixture.
+    pub own: Vec<(OwnBook, Vector)>,
 }
 
 impl Ledger {
-    /// Adds another ledger: the certificate then holds for one common `u` on both streams. A second
-    /// ledger survives only if both have one.
+    /// Adds another ledger: the certificate then holds for one common `u` on both streams. Of the
+    /// other ledgers those survive that both have.
     pub fn merge(&mut self, other: &Ledger) {
-        self.own = match (self.own.take(), &other.own) {
-            (Some((k, mut s)), Some((k2, s2))) => {
+        if self.book.rounds == 0 {
+            self.own.clone_from(&other.own);
+        } else if other.book.rounds > 0 {
+            self.own.retain_mut(|(book, s)| {
+                let Some((book2, s2)) = other.own.iter().find(|(b, _)| b.name == book.name) else {
+                    return false;
+                };
+                let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+                book.magnitude = both(book.magnitude, book2.magnitude);
+                book.reach = both(book.reach, book2.reach);
+                book.k += book2.k;
                 s.add(s2, 1.0);
-                Some((k + k2, s))
-            }
-            (Some(own), None) if other.book.rounds == 0 => Some(own),
-            (None, Some(own)) if self.book.rounds == 0 => Some(own.clone()),
-            _ => None,
-        };
+                true
+            });
+        }
         self.book.merge(&other.book);
         self.s.add(&other.s, 1.0);
         self.extra.rounds += other.extra.rounds;
         self.extra.reach += other.extra.reach;
     }
 
-    /// A certified lower bound on the average loss of every comparator of the class: the better of
-    /// the ledger's and, where there is one, the second ledger's. None before the first round.
+    /// A certified lower bound on the average loss of every comparator of the class: the best of what
+    /// the ledgers prove. None before the first round.
     pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
-        let all = self.book.lower(comparator, &self.s, self.book.k.value(), &self.extra)?;
-        // The learner's own constant is a plain sum, off by at most a rounding of it in every round.
-        let own = self.own.as_ref().and_then(|(k, s)| {
-            let k = k - (self.book.rounds as f64 + 8.0) * ROUNDOFF * k.abs();
-            self.book.lower(comparator, s, k, &self.extra)
+        let Book { magnitude, reach, .. } = self.book;
+        let sums = Sums { k: self.book.k.value(), magnitude, reach };
+        let first = self.book.lower(comparator, &self.s, sums, &self.extra)?;
+        let others = self.own.iter().filter_map(|(own, s)| {
+            // The learner's own constant is a plain sum, off by at most a rounding of its terms in every
+            // round.
+            let magnitude = own.magnitude.unwrap_or(magnitude);
+            let terms = if own.magnitude.is_some() { magnitude } else { own.k.abs() };
+            let k = own.k - (self.book.rounds as f64 + 8.0) * ROUNDOFF * terms;
+            let sums = Sums { k, magnitude, reach: own.reach.unwrap_or(reach) };
+            self.book.lower(comparator, s, sums, &self.extra)
         });
-        Some(own.map_or(all, |own| own.max(all)))
+        Some(others.fold(first, f64::max))
     }
 
     /// The lower bound for many radii of one class: one ledger answers for all of them.

@@ -51,6 +51,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
     }
     let penalised = config.l2.and_then(|sigma| book.penalised_loss(sigma));
     let auc = tally.auc();
+    let mixture = engine.mixture();
     let value = json!({
         "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
         "examples": engine.examples(),
@@ -83,7 +84,9 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "auc": auc.map(|(estimate, _)| estimate),
         "auc_error_at_most": auc.map(|(_, error)| error),
         "calibration": tally.calibration(),
+        "mixture": mixture,
         "model_norm": engine.weights().norm(),
+        "model_norm_of": mixture.as_ref().map(|m| m.heaviest_member),
         "averaged_norm": engine.averaged().map(|w| w.norm()),
         "skipped": run.skipped,
         "interrupted": run.interrupted,

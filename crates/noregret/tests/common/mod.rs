@@ -83,6 +83,7 @@ pub fn variants(learner: &str) -> Vec<Vec<(&'static str, &'static str)>> {
         "follow-the-leader" => vec![vec![], vec![("set", "box")]],
         "ftrl" => vec![vec![], vec![("alpha", "0.5")], vec![("ball", "no")], vec![("alpha", "0.001")]],
         "ridge" => vec![vec![], vec![("alpha", "0.01")]],
+        "auto" => vec![vec![], vec![("tracking", "yes")]],
         "exponentiated" => vec![vec![], vec![("eta", "0.4")]],
         _ => vec![vec![]],
     }

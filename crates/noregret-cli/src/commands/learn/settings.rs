@@ -14,7 +14,7 @@ use noregret::model::Model;
 use noregret::regret::comparator;
 
 /// The learner when none is named.
-const DEFAULT_LEARNER: &str = "adagrad";
+const DEFAULT_LEARNER: &str = "auto";
 
 /// Adds the flags.
 pub(super) fn arguments(command: Command) -> Command {

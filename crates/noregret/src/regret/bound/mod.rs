@@ -8,6 +8,7 @@ mod exponential_weights;
 mod exponentiated;
 mod follow_the_leader;
 mod ftrl;
+mod mixture;
 mod ogd_constant;
 mod ogd_sqrt;
 mod optimistic_data;
@@ -46,6 +47,7 @@ pub static ENTRIES: &[&Entry] = &[
     &optimistic_learner::ENTRY,
     &optimistic_data::ENTRY,
     &optimistic_rounds::ENTRY,
+    &mixture::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.

@@ -1,0 +1,432 @@
+//! A pool of learners on one stream, mixed by exponential weights: the default, with nothing to tune.
+//!
+//! Every feature has a scale `s`, its largest size so far (it at most doubles in a row, so that one
+//! wild value cannot ruin the run); members see `x/s`, so columns may have any unit. `A` is the mean of
+//! `|x/s|^2` over the rows so far. All of it is known before the label is. In units of `s`:
+//!
+//! ```text
+//! descent(eta), eta = 0.5, 5, 50     G_i += g^2 x_i^2;  r_i = eta/(sqrt(A) sqrt(G_i));  kappa = sum r_i x_i^2
+//!                                    w_i -= u r_i x_i,  u the mean slope on the way of length kappa
+//! bayes(q), q = 0, 0.01              v_i = 1/(sqrt(A)/10 + P_i);  V = sum v_i x_i^2;  u = slope(z - V u)
+//!                                    w_i -= u v_i x_i;  P_i <- (1 - q) P_i + h x_i^2,  h the curvature
+//! coin                               w_i = (16 + W_i) z_i/(1 + G_i)/A;  b = -slope x_i
+//!                                    W_i += b w_i A;  z_i += b;  G_i += |b|
+//! ```
+//!
+//! Descent is normalised AdaGrad with steps that cannot overshoot (for the logistic loss the gradient
+//! is followed for the whole weight, Karampatziakis and Langford 2011; for others the step is proximal,
+//! Kulis and Bartlett 2010). Bayes is diagonal Bayesian regression; with q > 0 it forgets. The coin bets
+//! per coordinate (Orabona and Tommasi 2017); its division by `A` is a deviation that voids its own
+//! guarantee. For losses of `z - y` the steps are in units of the largest label so far, and predictions
+//! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
+//! what depends on the loss.
+//!
+//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same two cache
+//! lines, the first of them light so that many features are on their way from memory at once.
+//!
+//! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about
+//! fixed models (the others' would cost another 8 bytes a feature each).
+//!
+//! Theorem: `regret/bound/mixture.rs`: the loss is at most the best member's plus a constant.
+
+mod mixing;
+mod mixture;
+mod rule;
+mod slot;
+mod stack;
+#[cfg(test)]
+mod tests;
+
+pub use mixture::{Member, Mixture, Moment};
+
+use super::slots::{Cell, Slots};
+use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
+use crate::example::{Features, Value};
+use crate::parameter::{Kind, Parameter};
+use crate::round::{Machine, boxed};
+use mixing::{Mixed, Mixing};
+use rule::{Convex, Logistic, Rule};
+use serde::{Deserialize, Serialize};
+use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, State, WEIGHTED};
+use std::marker::PhantomData;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "auto",
+    summary: "six learners without a rate to tune, mixed; never much worse than the best of them",
+    update: "z = sum of v_k z_k (logistic: of probabilities), v_k ~ exp(-eta loss_k), fixed share and a stack beside",
+    paper: "Vovk 1990; Herbster, Warmuth 1998; Ross, Mineiro, Langford 2013; Orabona, Tommasi 2017",
+    bound: "mixture",
+    bytes_per_feature: (72, Some(120)),
+    losses: Losses::All,
+    default_radius: None,
+    default_comparator: "l2",
+    penalised: false,
+    largest_dimension: None,
+    parameters: &[Parameter {
+        name: "tracking",
+        kind: Kind::Choice(&["no", "yes"]),
+        default: Some("no"),
+        meaning: "fixed share alone decides, for streams that drift",
+    }],
+    build: |setup| {
+        let loss = setup.loss.entry();
+        if loss.name == "logistic" {
+            return Ok(either(setup, Logistic));
+        }
+        let loss = (loss.build)(setup.loss_parameters)?;
+        Ok(either(setup, Convex::new(loss, setup.label_bound)))
+    },
+};
+
+fn either<R: Rule>(setup: &Setup<'_>, rule: R) -> Box<dyn Machine> {
+    let tracking = setup.parameters.word(ENTRY.parameters, "tracking") == "yes";
+    if setup.average {
+        boxed(Auto::<R, Averages>::new(rule, tracking), setup.bias)
+    } else {
+        boxed(Auto::<R, Nothing>::new(rule, tracking), setup.bias)
+    }
+}
+
+/// The members' names, in their order.
+const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "bayes", "bayes-drift", "coin"];
+/// The descents' rates.
+const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
+/// What the Bayesians forget in a touch.
+const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
+/// Slopes below this are none: their squares would leave the range of f32.
+const FLATTEST: f32 = 1e-18;
+/// ... and so would those of slopes beyond this.
+const STEEPEST: f32 = 1e15;
+/// How many features are asked for at once.
+const TOGETHER: usize = 128;
+/// The variance a Bayesian starts with.
+const VARIANCE: f64 = 10.0;
+
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Auto<R: Rule, B> {
+    /// Rounds, the sum of their weights, and the largest.
+    t: u64,
+    weight: f64,
+    largest_weight: f64,
+    /// The sum of `|x/s|^2` over the rows.
+    rows: f64,
+    /// The sum of what multiplied the coin's bets, for its average.
+    coin_scales: f64,
+    memory: R::Memory,
+    mixing: Mixing,
+    /// The member of the largest weight.
+    heaviest: usize,
+    /// The scalars of the slow descent's ledger: `K`, and what its rounding is measured by.
+    slow: [f64; 3],
+    history: Vec<Moment>,
+    #[serde(skip)]
+    tracking: bool,
+    #[serde(skip)]
+    rule: R,
+    #[serde(skip)]
+    round: Round,
+    #[serde(skip)]
+    beside: PhantomData<B>,
+}
+
+/// What a row looks like before its label is known.
+#[derive(Default)]
+struct Round {
+    /// What the members' weights say.
+    margins: [f64; MEMBERS],
+    /// What they predict.
+    z: [f64; MEMBERS],
+    mixed: Mixed,
+    /// `|x/s|^2`.
+    square: f64,
+    /// What multiplies the coin's bets.
+    coin_scale: f64,
+    /// `x/s` and the members' rates, feature by feature.
+    cells: Vec<(f32, [f32; WEIGHTED])>,
+}
+
+impl<R: Rule, B: Beside> Auto<R, B> {
+    fn new(rule: R, tracking: bool) -> Self {
+        Self {
+            t: 0,
+            weight: 0.0,
+            largest_weight: 0.0,
+            rows: 0.0,
+            coin_scales: 0.0,
+            memory: R::Memory::default(),
+            mixing: Mixing::new(rule.stacking().is_some()),
+            heaviest: 0,
+            slow: [0.0; 3],
+            history: Vec::new(),
+            tracking,
+            rule,
+            round: Round::default(),
+            beside: PhantomData,
+        }
+    }
+
+    /// `A` with one more row.
+    fn mean_square(&self, square: f64) -> f64 {
+        let mean = (self.rows + square) / (self.t as f64 + 1.0);
+        if mean > 0.0 { mean } else { 1.0 }
+    }
+
+    /// What a row's prediction is made of.
+    #[inline(always)]
+    fn ask<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> Round {
+        let unseen = State::default();
+        let state_of = |i: u32| slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state);
+        let mut sums = [0f32; MEMBERS];
+        let mut square = 0f32;
+        let mut row = [(0f32, 0f32); TOGETHER];
+        for (indices, values) in x.indices.chunks(TOGETHER).zip(x.values.chunks(TOGETHER)) {
+            // Next to no work, and both cache lines: many loads are on their way at once.
+            let mut touched = 0f32;
+            for &i in indices {
+                let state = state_of(i);
+                touched += state.w[0] + state.inverse;
+            }
+            std::hint::black_box(touched);
+            for ((&i, x), v) in indices.iter().zip(values).zip(&mut row) {
+                let state = state_of(i);
+                *v = state.normalise(x.f64());
+                sums[0] += state.w[0] * v.0;
+            }
+            for (&i, &v) in indices.iter().zip(&row) {
+                state_of(i).hear(v, &mut sums, &mut square);
+            }
+        }
+        if let Some(bias) = &slots.bias {
+            let state = &bias.state.state;
+            let v = state.normalise(1.0);
+            sums[0] += state.w[0] * v.0;
+            state.hear(v, &mut sums, &mut square);
+        }
+        let square = f64::from(square);
+        let mut margins = sums.map(f64::from);
+        let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
+        margins[COIN] *= coin_scale;
+        let z = margins.map(|m| self.rule.predicted(&self.memory, m));
+        let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
+        Round { margins, z, mixed, square, coin_scale, cells: Vec::new() }
+    }
+
+    /// What multiplies a coin's bet.
+    fn coin_scale(&self) -> f64 {
+        let mean = if self.t > 0 && self.rows > 0.0 { self.rows / self.t as f64 } else { 1.0 };
+        self.rule.unit(&self.memory) / mean
+    }
+}
+
+impl<R: Rule, B: Beside> Learner for Auto<R, B> {
+    type Slot = Pool<B>;
+
+    fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
+        self.ask(slots, x).mixed.z
+    }
+
+    fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
+        let cells = std::mem::take(&mut self.round.cells);
+        self.round = Round { cells, ..self.ask(slots, x) };
+        self.round.mixed.z
+    }
+
+    fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
+        let (rule, y, c) = (&self.rule, o.y, o.weight);
+        let Round { margins, z, mixed, square, coin_scale, cells } = &mut self.round;
+        let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
+        let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
+        rule.note(&mut self.memory, y);
+        let mean_square = (self.rows + *square) / (self.t as f64 + 1.0);
+        let root = if mean_square > 0.0 { mean_square.sqrt() } else { 1.0 };
+        let (unit, gain) = (rule.unit(&self.memory), rule.gain(&self.memory));
+        let scale = RATES.map(|eta| eta * unit / root);
+
+        // The iterates that predicted join the averages.
+        self.coin_scales += coin_scale;
+        let t = self.t as f64 + 1.0;
+        let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
+
+        // First touch: scales, sums of squares, and how far each member's prediction will move.
+        let entered = c * rule.slope(z[0], y);
+        // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
+        let steep = |k: usize| {
+            let slope = ((c * told[k].1) as f32).clamp(-STEEPEST, STEEPEST);
+            if slope.abs() > FLATTEST { slope } else { 0.0 }
+        };
+        let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
+        let prior = (root / VARIANCE) as f32;
+        let mut ways = [0f32; WEIGHTED];
+        cells.clear();
+        slots.enter(x, o.slope, |cell, xi| {
+            cell.state.s += entered * xi;
+            let state = &mut cell.state.state;
+            let (v, inverse) = state.normalise(xi);
+            if B::KEPT && inverse != state.inverse {
+                let before = *state;
+                state.rescale(inverse);
+                cell.state.beside.moved(&before, state, &factors);
+            }
+            state.rescale(inverse);
+            let mut lanes = [0f32; 4];
+            for k in 0..4 {
+                let g = slopes[k] * v;
+                state.sum[k] += g * g;
+                lanes[k] = state.sum[k].max(f32::MIN_POSITIVE).sqrt();
+            }
+            lanes[3] = prior + state.sum[3];
+            let lanes = lanes.map(|lane| 1.0 / lane);
+            let rates = [lanes[0], lanes[1], lanes[2], lanes[3], 1.0 / (prior + state.sum[4])];
+            for (way, rate) in ways.iter_mut().zip(&rates) {
+                *way += v * v * rate;
+            }
+            cells.push((v, rates));
+        });
+
+        // How far each moves.
+        let mut moves = [0f32; WEIGHTED];
+        let mut bends = [0f32; WEIGHTED];
+        for k in (0..DESCENTS).filter(|&k| slopes[k] != 0.0) {
+            let u = rule.descend(margins[k], y, c, scale[k] * f64::from(ways[k]));
+            moves[k] = (-u * scale[k]) as f32;
+        }
+        for k in DESCENTS..WEIGHTED {
+            let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]));
+            moves[k] = (-u * gain) as f32;
+            // Precisions that fade away would end among the slowest of numbers.
+            bends[k] = (h as f32).clamp(1e-20, STEEPEST);
+        }
+        let slope = c * told[COIN].1;
+        let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
+
+        // Second touch: move.
+        let mut heard = cells.iter();
+        slots.revisit(x, |cell| {
+            let Some((v, rates)) = heard.next() else { return };
+            let before = cell.state.state;
+            let state = &mut cell.state.state;
+            if *v == 0.0 {
+                return;
+            }
+            for k in 0..WEIGHTED {
+                state.w[k] += moves[k] * rates[k] * v;
+            }
+            for k in DESCENTS..WEIGHTED {
+                state.sum[k] = (1.0 - FORGET[k - DESCENTS]) * state.sum[k] + bends[k] * v * v;
+            }
+            state.toss(toss * v);
+            if B::KEPT {
+                cell.state.beside.moved(&before, state, &factors);
+            }
+        });
+
+        self.t += 1;
+        self.weight += c;
+        self.largest_weight = self.largest_weight.max(c);
+        self.rows += *square;
+        let (loss, product) = (c * rule.loss(z[0], y), entered * z[0]);
+        self.slow[0] += loss - product;
+        self.slow[1] += loss.abs() + product.abs();
+        self.slow[2] += entered.abs() * o.norm_squared.sqrt();
+        self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
+        let weights = self.mixing.weights(self.tracking);
+        self.heaviest = (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
+        if self.t.is_power_of_two() {
+            self.history.push(self.moment());
+        }
+    }
+
+    fn weight(&self, cell: &Cell<Pool<B>>) -> f64 {
+        let k = self.heaviest;
+        let scale = if k == COIN { self.coin_scale() } else { 1.0 };
+        scale * cell.state.state.raw(k)
+    }
+
+    fn average(&self, cell: &Cell<Pool<B>>) -> Option<f64> {
+        let k = self.heaviest;
+        let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
+        let total = || sum * cell.state.state.raw(k) - cell.state.beside.get(k);
+        (B::KEPT && self.t > 0).then(|| total() / self.t as f64)
+    }
+
+    fn theorem(&self) -> Theorem {
+        let least = self.mixing.losses().iter().copied().fold(f64::INFINITY, f64::min);
+        let mut theorem = Theorem::new("mixture", &[("K", MEMBERS as f64), ("best_member_total", least)]);
+        if let Some(eta) = self.rule.rate() {
+            theorem.constants.set("eta", eta);
+            if self.conditions().is_empty() {
+                theorem.constants.set("excess_total", self.mixing.excess(eta, self.tracking));
+            }
+        }
+        theorem.unmet.extend(self.conditions());
+        theorem
+    }
+
+    fn own_books(&self) -> Vec<OwnBook> {
+        let [k, magnitude, reach] = self.slow;
+        let book = OwnBook { name: NAMES[0], k, magnitude: Some(magnitude), reach: Some(reach) };
+        if self.rule.grounded() { vec![book] } else { Vec::new() }
+    }
+
+    fn own_s(&self, _which: usize, cell: &Cell<Pool<B>>) -> f64 {
+        cell.state.s
+    }
+
+    fn mixture(&self) -> Option<Mixture> {
+        let (losses, weights) = (self.mixing.losses(), self.mixing.weights(self.tracking));
+        if self.t == 0 {
+            return None;
+        }
+        let best = (0..MEMBERS).min_by(|&a, &b| losses[a].total_cmp(&losses[b]))?;
+        let member =
+            |k: usize| Member { name: NAMES[k], average_loss: losses[k] / self.weight, weight: weights[k] };
+        let unmet = self.conditions();
+        let excess = self.rule.rate().filter(|_| unmet.is_empty());
+        let mut history = self.history.clone();
+        if !self.t.is_power_of_two() {
+            history.push(self.moment());
+        }
+        Some(Mixture {
+            members: (0..MEMBERS).map(member).collect(),
+            best_member: NAMES[best],
+            heaviest_member: NAMES[self.heaviest],
+            mixed_by: self.mixing.ways(self.tracking),
+            excess_at_most: excess.map(|eta| self.mixing.excess(eta, self.tracking) / self.weight),
+            unmet,
+            history,
+        })
+    }
+
+    fn take_over(&mut self, built: Self) {
+        self.rule = built.rule;
+        self.tracking = built.tracking;
+        // What a damaged file says here must not lead beyond the members.
+        self.heaviest = self.heaviest.min(MEMBERS - 1);
+        self.history.retain(|m| m.losses_total.len() == MEMBERS);
+        self.mixing.limit(&built.mixing);
+    }
+}
+
+impl<R: Rule, B: Beside> Auto<R, B> {
+    fn moment(&self) -> Moment {
+        Moment { rounds: self.t, weight: self.weight, losses_total: self.mixing.losses().to_vec() }
+    }
+
+    /// What keeps the mixture's guarantee from applying.
+    fn conditions(&self) -> Vec<String> {
+        let mut unmet = Vec::new();
+        if self.rule.rate().is_none() {
+            unmet.push(
+                "no rate with a constant cost is known for this loss (square: --label-bound)".to_owned(),
+            );
+        }
+        if self.largest_weight > 1.0 {
+            unmet.push("importance weights above 1".to_owned());
+        }
+        if !self.rule.kept(&self.memory) {
+            unmet.push("a label is beyond --label-bound".to_owned());
+        }
+        unmet
+    }
+}

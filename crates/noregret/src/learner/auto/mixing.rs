@@ -1,0 +1,261 @@
+//! How the members' predictions become one.
+//!
+//! Three ways at once: exponential weights (for the logistic loss at rate 1: Bayes), fixed share, which
+//! follows the best member when it changes, and the stack. Exponential weights over the three decide.
+//!
+//! ```text
+//! weight_k ~ exp(-eta L_k)                        exponential weights, L_k the member's total loss
+//! v_k ~ v_k exp(-eta loss_k); v <- (1 - a) v + a/K    fixed share, a = 1/(t + 2), t from 0
+//! ```
+//!
+//! Where a rate is known at which exponential weights cost a constant, `eta` is that rate: then the
+//! total loss exceeds the best member's by at most `ln K/eta + ln 3/eta`. Elsewhere it is `ln K`
+//! divided by the mixability gap so far (nearly AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
+//! share: Herbster, Warmuth 1998.
+
+use super::rule::Rule;
+use super::slot::MEMBERS;
+use super::stack::{Asked, Stack};
+use serde::{Deserialize, Serialize};
+
+/// The ways to mix.
+const WAYS: usize = 3;
+/// Their names.
+pub(super) const WAY_NAMES: [&str; WAYS] = ["exponential-weights", "fixed-share", "stack"];
+
+/// Exponential weights over `N` experts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
+struct Hedge<const N: usize> {
+    losses: [f64; N],
+    weights: [f64; N],
+    /// The sum of `mean loss - mix loss`.
+    gap: f64,
+    /// Rounds so far.
+    rounds: f64,
+    /// How many of the experts there are; the others never get weight.
+    among: usize,
+}
+
+impl<const N: usize> Hedge<N> {
+    fn new(among: usize) -> Self {
+        let mut weights = [0.0; N];
+        weights[..among].fill(1.0 / among as f64);
+        Self { losses: [0.0; N], weights, gap: 0.0, rounds: 0.0, among }
+    }
+
+    /// The rate: given, or from the gap. A hundredth of the mean loss is added to the gap, so that a tie is
+    /// not broken by rounding.
+    fn eta(&self, given: Option<f64>) -> f64 {
+        let n = self.among as f64;
+        given.unwrap_or_else(|| {
+            let mean = self.losses.iter().sum::<f64>().abs() / (n * self.rounds.max(1.0));
+            n.ln() / (self.gap + 0.01 * mean).max(1e-300)
+        })
+    }
+
+    fn update(&mut self, losses: &[f64; N], given: Option<f64>) {
+        let n = self.among;
+        if given.is_none() {
+            // mix = -(1/eta) ln sum of weight exp(-eta loss)
+            let eta = self.eta(None);
+            let heard = || losses[..n].iter().zip(&self.weights).filter(|(_, w)| **w > 0.0);
+            let least = heard().map(|(l, _)| *l).fold(f64::INFINITY, f64::min);
+            let mean: f64 = heard().map(|(l, w)| w * (l - least)).sum();
+            let sum: f64 = heard().map(|(l, w)| w * (-eta * (l - least)).exp()).sum();
+            self.gap += (mean + sum.ln() / eta).max(0.0);
+        }
+        self.rounds += 1.0;
+        for (total, loss) in self.losses[..n].iter_mut().zip(losses) {
+            *total += loss;
+        }
+        let eta = self.eta(given);
+        let least = self.losses[..n].iter().copied().fold(f64::INFINITY, f64::min);
+        for (w, total) in self.weights[..n].iter_mut().zip(&self.losses) {
+            *w = shrink(eta * (total - least));
+        }
+        let sum: f64 = self.weights[..n].iter().sum();
+        self.weights[..n].iter_mut().for_each(|w| *w /= sum);
+    }
+}
+
+/// `exp(-x)`; nothing where that would be near the end of f64, which costs time and changes nothing.
+#[inline]
+fn shrink(x: f64) -> f64 {
+    if x > 700.0 { 0.0 } else { (-x).exp() }
+}
+
+/// The state of all three, and of the weights over them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Mixing {
+    members: Hedge<MEMBERS>,
+    share: [f64; MEMBERS],
+    stack: Option<Stack>,
+    ways: Hedge<WAYS>,
+    /// Rounds so far.
+    t: u64,
+}
+
+/// What each way predicts, and what all predict together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mixed {
+    /// The members' points.
+    pub(super) points: [(f64, f64); MEMBERS],
+    ways: [f64; WAYS],
+    way_points: [(f64, f64); WAYS],
+    asked: Asked,
+    /// The prediction.
+    pub(super) z: f64,
+}
+
+impl Mixing {
+    pub(super) fn new(stack: bool) -> Self {
+        Self {
+            members: Hedge::new(MEMBERS),
+            share: [1.0 / MEMBERS as f64; MEMBERS],
+            stack: stack.then(Stack::default),
+            ways: Hedge::new(if stack { WAYS } else { WAYS - 1 }),
+            t: 0,
+        }
+    }
+
+    /// Blends the members' predictions `z`. With `tracking` fixed share alone decides.
+    pub(super) fn mix<R: Rule>(
+        &self,
+        rule: &R,
+        memory: &R::Memory,
+        z: &[f64; MEMBERS],
+        tracking: bool,
+    ) -> Mixed {
+        let points = z.map(|z| rule.point(z));
+        let blend = |weights: &[f64], points: &[(f64, f64)]| {
+            weights.iter().zip(points).fold((0.0, 0.0), |(a, b), (w, p)| (a + w * p.0, b + w * p.1))
+        };
+        let shared = blend(&self.share, &points);
+        if tracking {
+            let z = rule.score(shared);
+            return Mixed { points, z, ..Mixed::default() };
+        }
+        let mut way_points = [blend(&self.members.weights, &points), shared, (0.0, 1.0)];
+        let mut ways = [0.0; WAYS];
+        let mut asked = Asked::default();
+        if let (Some(stack), Some(kind)) = (&self.stack, rule.stacking()) {
+            let (score, made_of) = stack.predict(kind, z, rule.unit(memory));
+            asked = made_of;
+            ways[2] = rule.predicted(memory, score);
+            way_points[2] = rule.point(ways[2]);
+        }
+        // Other than probabilities, points are the predictions themselves.
+        ways[0] = way_points[0].0;
+        ways[1] = way_points[1].0;
+        let z = rule.score(blend(&self.ways.weights, &way_points));
+        Mixed { points, ways, way_points, asked, z }
+    }
+
+    /// Learns what happened. `told` has each member's loss (its slope) and perhaps `exp(-eta loss)`.
+    pub(super) fn update<R: Rule>(
+        &mut self,
+        rule: &R,
+        mixed: &Mixed,
+        told: &[(f64, f64, Option<f64>); MEMBERS],
+        (y, c): (f64, f64),
+        tracking: bool,
+    ) {
+        let rate = rule.rate();
+        let eta = self.members.eta(rate);
+        let losses = &told.map(|(loss, _, _)| c * loss);
+        let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+        for ((v, loss), (_, _, known)) in self.share.iter_mut().zip(losses).zip(told) {
+            *v *= match known {
+                Some(known) if c == 1.0 => *known,
+                _ => shrink(eta * (loss - least)),
+            };
+        }
+        let sum: f64 = self.share.iter().sum();
+        let a = 1.0 / (self.t as f64 + 2.0);
+        for v in &mut self.share {
+            *v = (1.0 - a) * (*v / sum) + a / MEMBERS as f64;
+        }
+        self.t += 1;
+        self.members.update(losses, rate);
+        if tracking {
+            return;
+        }
+        let lost = |k: usize| c * rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).0;
+        self.ways.update(&std::array::from_fn(lost), rate);
+        if let (Some(stack), Some(kind)) = (&mut self.stack, rule.stacking()) {
+            stack.update(kind, &mixed.asked, y, c);
+        }
+    }
+
+    /// Has as many experts as the mixing that was built.
+    pub(super) fn limit(&mut self, built: &Mixing) {
+        self.members.among = built.members.among;
+        self.ways.among = built.ways.among;
+    }
+
+    /// Total losses of the members.
+    pub(super) fn losses(&self) -> &[f64; MEMBERS] {
+        &self.members.losses
+    }
+
+    /// The weights of the members: those of fixed share when it decides, else the exponential ones.
+    pub(super) fn weights(&self, tracking: bool) -> &[f64; MEMBERS] {
+        if tracking { &self.share } else { &self.members.weights }
+    }
+
+    /// Names and weights of the ways that decide.
+    pub(super) fn ways(&self, tracking: bool) -> Vec<(&'static str, f64)> {
+        if tracking {
+            return vec![(WAY_NAMES[1], 1.0)];
+        }
+        WAY_NAMES.into_iter().zip(self.ways.weights).take(self.ways.among).collect()
+    }
+
+    /// The most that the total loss exceeds the best member's by, at rate `eta`.
+    pub(super) fn excess(&self, eta: f64, tracking: bool) -> f64 {
+        let k = (MEMBERS as f64).ln();
+        let more = if tracking { (self.t as f64 + 1.0).ln() } else { (self.ways.among as f64).ln() };
+        (k + more) / eta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Logistic;
+    use super::*;
+
+    #[test]
+    fn two_rounds_by_hand() {
+        // One member says 3 to 1, the others even odds; the positive label comes.
+        let mut mixing = Mixing::new(false);
+        let third = 3f64.ln();
+        let z = [third, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let mixed = mixing.mix(&Logistic, &(), &z, false);
+        // (3/4 + 5/2)/6 = 13/24.
+        assert!((mixed.z - (13f64 / 11.0).ln()).abs() < 1e-14);
+        let told = mixed.points.map(|point| Logistic.told(point, 0.0, 0.0, 1.0));
+        mixing.update(&Logistic, &mixed, &told, (1.0, 1.0), false);
+        // Exponential weights 3:2:2:2:2:2, share half of that and half of uniform.
+        let (weights, share) = (mixing.members.weights, mixing.share);
+        assert!((weights[0] - 3.0 / 13.0).abs() < 1e-15 && (weights[1] - 2.0 / 13.0).abs() < 1e-15);
+        assert!((share[0] - (3.0 / 26.0 + 1.0 / 12.0)).abs() < 1e-15);
+        // The two ways predicted the same, so both keep one half; now
+        // p = (3/13 + share_0)/2 * 3/4 + the rest / 2.
+        let first = f64::midpoint(3.0 / 13.0, share[0]);
+        let p = first * 0.75 + (1.0 - first) * 0.5;
+        let mixed = mixing.mix(&Logistic, &(), &z, false);
+        assert!((mixed.z - (p / (1.0 - p)).ln()).abs() < 1e-14);
+        assert!((mixing.mix(&Logistic, &(), &[0.0; 6], true).z).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_adaptive_rate_follows_the_leader_until_the_leader_fails() {
+        let mut weights = Hedge::<2>::new(2);
+        weights.update(&[1.0, 0.0], None);
+        // Even weights lost 1/2, the mix (rate beyond all bounds) 0.
+        assert!((weights.gap - 0.5).abs() < 1e-12 && weights.weights[1] > weights.weights[0]);
+        let eta = 2f64.ln() / 0.505;
+        assert!((weights.weights[0] - 1.0 / (1.0 + eta.exp())).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,143 @@
+//! A regression on the members' predictions: it may take more from two members than either gives.
+//!
+//! ```text
+//! m = <beta, f>   V = f'C f        f: the predictions and a constant
+//! beta += C f e/(r + V)   C -= C f f'C/(r + V)
+//! ```
+//!
+//! Logistic: `f` are logits within 12, `e = (target - p)/h` and `r = 1/h` with `p = s(m)`,
+//! `h = p (1 - p)`, and the prediction is `m/sqrt(1 + pi V/8)`: an extended Kalman filter. Square: `e`
+//! is the error and `r` its mean square so far. Alone it can be worse than every member.
+
+use super::rule::{Stacking, sigmoid};
+use super::slot::MEMBERS;
+use serde::{Deserialize, Serialize};
+
+const N: usize = MEMBERS + 1;
+/// Logits beyond this say no more to the stack.
+const LOUDEST: f64 = 12.0;
+
+/// The regression.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Stack {
+    beta: [f64; N],
+    /// `C`, row by row.
+    covariance: [[f64; N]; N],
+    /// Sum of squared errors, in the unit of labels, and of weights (square).
+    errors: f64,
+    rounds: f64,
+}
+
+/// What a prediction was made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    m: f64,
+    cf: [f64; N],
+    v: f64,
+    unit: f64,
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        let each = 1.0 / MEMBERS as f64;
+        let mut beta = [each; N];
+        beta[MEMBERS] = 0.0;
+        let mut covariance = [[0.0; N]; N];
+        for (k, row) in covariance.iter_mut().enumerate() {
+            row[k] = 0.3 * each;
+        }
+        Self { beta, covariance, errors: 0.0, rounds: 0.0 }
+    }
+}
+
+impl Stack {
+    fn inputs(kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> [f64; N] {
+        let mut f = [1.0; N];
+        for (f, &z) in f.iter_mut().zip(z) {
+            *f = match kind {
+                Stacking::Logistic => z.clamp(-LOUDEST, LOUDEST),
+                Stacking::Square => z / unit,
+            };
+        }
+        f
+    }
+
+    /// `m`, `C f` and `V`, for the update of the same round.
+    fn ask(&self, f: &[f64; N]) -> Asked {
+        let dot = |a: &[f64; N]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
+        let m = dot(&self.beta);
+        let mut cf = [0.0; N];
+        for (c, row) in cf.iter_mut().zip(&self.covariance) {
+            *c = dot(row);
+        }
+        Asked { m, v: dot(&cf).max(0.0), cf, unit: 1.0 }
+    }
+
+    /// The prediction, and what it was made of. `unit` is the size of the labels.
+    pub(super) fn predict(&self, kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> (f64, Asked) {
+        let asked = Asked { unit, ..self.ask(&Self::inputs(kind, z, unit)) };
+        let score = match kind {
+            Stacking::Logistic => asked.m / (1.0 + std::f64::consts::PI * asked.v / 8.0).sqrt(),
+            Stacking::Square => asked.m * unit,
+        };
+        (score, asked)
+    }
+
+    /// Learns from a label.
+    pub(super) fn update(&mut self, kind: Stacking, asked: &Asked, y: f64, c: f64) {
+        let Asked { m, ref cf, v, unit } = *asked;
+        let (e, r) = match kind {
+            Stacking::Logistic => {
+                let p = sigmoid(m);
+                let h = (p * sigmoid(-m)).max(1e-12);
+                ((f64::midpoint(1.0, y) - p) / h, 1.0 / h)
+            }
+            Stacking::Square => {
+                let e = y / unit - m;
+                self.errors += c * (e * unit) * (e * unit);
+                self.rounds += c;
+                (e, (self.errors / (unit * unit) + 1e-6) / (self.rounds + 1.0))
+            }
+        };
+        let share = 1.0 / (r / c + v);
+        if !(share.is_finite() && e.is_finite()) {
+            return;
+        }
+        for (beta, cf) in self.beta.iter_mut().zip(cf) {
+            *beta += cf * e * share;
+        }
+        for (row, a) in self.covariance.iter_mut().zip(cf) {
+            for (entry, b) in row.iter_mut().zip(cf) {
+                *entry -= a * b * share;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_stack_predicts_the_mean_of_what_it_hears() {
+        let stack = Stack::default();
+        let square = stack.predict(Stacking::Square, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0).0;
+        assert!((square - 3.5).abs() < 1e-12, "{square}");
+        // All logits 6: m = 6, V = 0.05 (6 * 36 + 1) = 10.85.
+        let logistic = stack.predict(Stacking::Logistic, &[6.0; 6], 1.0).0;
+        let damped = 6.0 / (1.0 + std::f64::consts::PI * 10.85 / 8.0).sqrt();
+        assert!((logistic - damped).abs() < 1e-12, "{logistic}");
+    }
+
+    #[test]
+    fn it_learns_whom_to_trust() {
+        let mut stack = Stack::default();
+        for t in 0..200 {
+            let y = f64::from(t % 5);
+            let (_, asked) = stack.predict(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0);
+            stack.update(Stacking::Square, &asked, y, 1.0);
+        }
+        let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0).0;
+        assert!((guess - 3.0).abs() < 0.01, "{guess}");
+    }
+}
