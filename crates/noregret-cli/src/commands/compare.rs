@@ -18,6 +18,7 @@ use noregret::report::page::{Page, runs_figure};
 use noregret::report::progress::decimal;
 use noregret::report::{Progress, ProgressRow, Run, summary};
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -234,8 +235,9 @@ fn table(runs: &[Value]) -> String {
         "learner", "loss", "average", "best at", "regret", "theorem's", "error", "examples"
     );
     let more = if audited { "  at most" } else { "" };
-    text += &format!(
-        "{:<width$} {:<13} {:>10} {:>12} {:>10} {:>12} {:>8} {:>11}{more}\n",
+    let _ = writeln!(
+        text,
+        "{:<width$} {:<13} {:>10} {:>12} {:>10} {:>12} {:>8} {:>11}{more}",
         "", "", "loss", "least", "at most", "bound", "rate", "/s"
     );
     for run in runs {
@@ -243,7 +245,8 @@ fn table(runs: &[Value]) -> String {
             |v: &Value, round: fn(f64) -> f64| v.as_f64().map_or("-".to_owned(), |v| decimal(v, round));
         let failed = run["error"].as_str().is_some();
         let loss = if failed { "diverged".to_owned() } else { cell(&run["average_loss"], f64::round) };
-        text += &format!(
+        let _ = write!(
+            text,
             "{:<width$} {:<13} {loss:>10} {:>12} {:>10} {:>12} {:>8} {:>11.0}",
             run["name"].as_str().unwrap_or(""),
             run["loss"].as_str().unwrap_or(""),
@@ -254,7 +257,7 @@ fn table(runs: &[Value]) -> String {
             run["examples_per_second"].as_f64().unwrap_or(0.0),
         );
         if audited {
-            text += &format!("  {}", cell(&run["audit"]["best"]["at_most"], f64::ceil));
+            let _ = write!(text, "  {}", cell(&run["audit"]["best"]["at_most"], f64::ceil));
         }
         text.push('\n');
     }

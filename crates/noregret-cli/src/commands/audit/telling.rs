@@ -10,6 +10,7 @@ use noregret::regret::bound::most_mistakes_weighted;
 use noregret::report::page::{Page, audit_figure};
 use noregret::report::progress::decimal;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 /// Everything that was found.
 pub(super) struct Audited<'a> {
@@ -162,7 +163,9 @@ impl Audited<'_> {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let mut line = |label: &str, value: String| text += &format!("{label:<18} {value}\n");
+        let mut line = |label: &str, value: String| {
+            let _ = writeln!(text, "{label:<18} {value}");
+        };
         let (down, up) = (|v| decimal(v, f64::floor), |v| decimal(v, f64::ceil));
         let name = self.setting.loss.entry().name;
         line("examples", format!("{} in {:.2} s, {name} loss", self.book.examples, self.seconds));

@@ -49,16 +49,16 @@ pub(super) fn add(
             if class.radius() == Some(0.0) {
                 continue;
             }
-            let bracket = match known.iter().find(|(c, _)| *c == class) {
-                Some((_, bracket)) => bracket.clone(),
-                None => {
-                    screen.say(&format!("auditing {}", contestant.name));
-                    let start = known.last().map(|(_, b)| &b.u);
-                    let search = Search { start, ..Search::default() };
-                    let bracket = auditor.bracket(class, &search, &mut |_| !stop.load(Ordering::SeqCst))?;
-                    known.push((class, bracket.clone()));
-                    bracket
-                }
+            let answered = known.iter().find(|(c, _)| *c == class).map(|(_, bracket)| bracket.clone());
+            let bracket = if let Some(bracket) = answered {
+                bracket
+            } else {
+                screen.say(&format!("auditing {}", contestant.name));
+                let start = known.last().map(|(_, b)| &b.u);
+                let search = Search { start, ..Search::default() };
+                let bracket = auditor.bracket(class, &search, &mut |_| !stop.load(Ordering::SeqCst))?;
+                known.push((class, bracket.clone()));
+                bracket
             };
             let key = if class.name() == "ridge" { "penalised_loss" } else { "average_loss" };
             let lost = runs[k][key].as_f64();

@@ -259,7 +259,7 @@ mod tests {
         };
         let axis = |log| Axis { label: String::new(), log };
         let chart = Chart { title: "t".to_owned(), x: axis(true), y: axis(true), series: vec![series] };
-        let text = svg(&[chart.clone()]);
+        let text = svg(std::slice::from_ref(&chart));
         assert!(text.contains("a &lt; b") && !text.contains("NaN") && !text.contains("inf"));
         assert!(super::super::png(&[chart]).starts_with(b"\x89PNG"));
     }
