@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 pub(super) mod check;
+#[cfg(test)]
+mod kinds;
 mod records;
 
 pub(super) use records::{Fault, Head, Row, line, records};
