@@ -4,6 +4,7 @@ use crate::example::format::{self, Found, Opened, Options, Scratch};
 use crate::example::number::Number;
 use crate::example::{Block, Label};
 use proptest::prelude::*;
+use std::fmt::Write;
 
 /// A decimal with its sign, as every format spells it: 1 to 20 digits, perhaps a point and an exponent.
 fn decimal(exponents: std::ops::Range<i32>) -> impl Strategy<Value = String> {
@@ -21,7 +22,7 @@ fn decimal(exponents: std::ops::Range<i32>) -> impl Strategy<Value = String> {
                 text.push(char::from(b'0' + digit));
             }
             if let Some(exponent) = exponent {
-                text.push_str(&format!("e{exponent}"));
+                let _ = write!(text, "e{exponent}");
             }
             text
         },
@@ -34,7 +35,8 @@ fn texts(rows: &[Vec<String>]) -> Vec<(&'static str, String)> {
         (name, header.to_owned() + &rows.iter().map(|row| record(row) + "\n").collect::<String>())
     };
     let pairs = |row: &[String], before: &str, after: &str| -> String {
-        row.iter().enumerate().map(|(k, value)| format!("{before}{}{after}{value}", k + 1)).collect()
+        let pair = |(k, value): (usize, &String)| format!("{before}{}{after}{value}", k + 1);
+        row.iter().enumerate().map(pair).collect::<Vec<_>>().concat()
     };
     vec![
         write("libsvm", "", &|row| format!("1{}", pairs(row, " ", ":"))),
