@@ -92,7 +92,7 @@ fn exit_codes_and_keys_are_those_promised() {
         assert!(found.get(key).is_some(), "{key}");
     }
     assert_eq!((found["examples"].as_u64(), found["dimension"].as_u64()), (Some(2), Some(2)));
-    assert_eq!(found["values"], "f32");
+    assert_eq!(found["values"], "f64");
     assert!(found["margin"]["at_least"].as_f64() > Some(0.0));
 
     let (code, found) = json(&["separate", &folder.file("xor.svm", XOR)]);
@@ -144,6 +144,66 @@ fn odd_inputs_get_sensible_answers() {
         arguments.extend(&flags);
         let (found, out, err) = noregret(&arguments);
         assert_eq!(found, code, "{text:?} {flags:?}\n{out}{err}");
+    }
+}
+
+/// The two rows are one and the same to the nearest f32, and then not separable.
+#[test]
+fn rows_are_told_apart_beyond_f32() {
+    assert_eq!(0.1_f32, 0.10000000001_f32);
+    let folder = Folder::new();
+    for (name, text) in [
+        ("close.svm", "1 1:0.1\n-1 1:0.10000000001\n"),
+        ("close.csv", "y,a\n1,0.1\n-1,0.10000000001\n"),
+        ("close.jsonl", "{\"y\":1,\"a\":0.1}\n{\"y\":-1,\"a\":0.10000000001}\n"),
+        ("close.vw", "1 | a:0.1\n-1 | a:0.10000000001\n"),
+    ] {
+        let path = folder.file(name, text);
+        // Few places for names, as a round takes time in proportion to them.
+        let few = if name.ends_with("vw") || name.ends_with("jsonl") { &["--bits", "1"][..] } else { &[] };
+        let certificate = folder.path("certificate.json").display().to_string();
+        let search = ["separate", &path, "--method", "optimistic", "--certificate", &certificate];
+        let (code, found) = json(&[&search[..], few].concat());
+        assert_eq!((code, &found["separable"]), (0, &Value::Bool(true)), "{name} {found}");
+        // Half the distance of the rows, which is 1e-11, is more than any plane can have.
+        let margin = found["margin"]["at_least"].as_f64().unwrap();
+        assert!(margin > 0.0 && margin < 5.1e-12, "{name} {margin:e}");
+        let (code, found) = json(&[&["separate", &path, "--verify", &certificate][..], few].concat());
+        assert_eq!((code, &found["values"]), (0, &Value::from("f64")), "{name}");
+        // A change that f32 does not see is another data set.
+        let other = folder.file(name, &text.replace("0.10000000001", "0.10000000002"));
+        let check = ["separate", &other, "--verify", &certificate];
+        assert_eq!(noregret(&[&check[..], few].concat()).0, 3, "{name}");
+    }
+    let path = folder.file("near.svm", "1 1:0.5\n-1 1:0.50000002\n");
+    assert_eq!(json(&["separate", &path]).0, 0);
+    // Without a bias both lie on one ray from 0, and their proof is exact in f64 as well.
+    let path = folder.file("ray.svm", "1 1:0.1\n-1 1:0.10000000001\n");
+    let (code, found) = json(&["separate", &path, "--no-bias"]);
+    assert_eq!((code, &found["exact"]), (1, &Value::Bool(true)), "{found}");
+}
+
+#[test]
+fn values_of_any_size_are_borne_or_refused() {
+    let folder = Folder::new();
+    for (text, flags, expected) in [
+        ("1 1:1\n-1 1:1e71\n", vec![], 3),
+        ("1 1:1\n-1 1:-1e71\n", vec!["--on-error", "skip"], 0),
+        ("1 1:1\n-1 1:1e999\n", vec![], 3),
+        ("1 1:1e69\n-1 1:-1e69\n", vec!["--no-bias"], 0),
+        ("1 1:1e69\n-1 1:2e69\n", vec!["--no-bias"], 1),
+        ("1 1:1e-200\n-1 1:-1e-200\n", vec!["--no-bias", "--normalize", "rows"], 0),
+        ("1 1:1e-300\n-1 1:-1e-310\n", vec!["--no-bias"], 3),
+        ("1 1:1e-300 2:1\n-1 1:-1e-310 2:-1\n", vec!["--no-bias"], 0),
+        ("1 1:1e-300\n1 1:-1e-310\n", vec![], 0),
+        ("1 1:1e-65\n-1 1:-2e-65 2:1e-66\n", vec!["--no-bias"], 0),
+        ("1 1:1e-65\n-1 1:3e-65\n", vec!["--no-bias"], 1),
+    ] {
+        let path = folder.file("size.svm", text);
+        let mut arguments = vec!["separate", &path];
+        arguments.extend(&flags);
+        let (code, out, err) = noregret(&arguments);
+        assert_eq!(code, expected, "{text:?} {flags:?}\n{out}{err}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{arguments, output};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
 use noregret::bytes;
-use noregret::error::{Error, UsageError};
+use noregret::error::{Error, FormatError, UsageError};
 use noregret::example::reader::{CHUNK_BYTES, Next};
 use noregret::example::{LabelMap, Reader, Row};
 use noregret::report::progress::decimal;
@@ -24,6 +24,12 @@ use std::time::{Duration, Instant};
 const NO: u8 = 1;
 /// There is no answer.
 const UNDECIDED: u8 = 5;
+
+/// What values are read as.
+const VALUES: &str = "f64";
+
+/// How many rows out of range are told of.
+const TOLD: u64 = 10;
 
 /// How often progress is told.
 const EVERY: Duration = Duration::from_secs(1);
@@ -105,24 +111,44 @@ struct Read {
     skipped: u64,
 }
 
+/// Why a row whose largest value has this size cannot be taken.
+fn out_of_range(size: f64, shape: Shape) -> Option<String> {
+    if size > separate::LARGEST_VALUE {
+        let most = separate::LARGEST_VALUE;
+        return Some(format!(
+            "found a value of the size {size:e}, expected at most {most:e}; scale the data"
+        ));
+    }
+    let bare = !shape.bias && shape.normalize == Normalize::None;
+    (bare && size > 0.0 && size < separate::SMALLEST_ROW).then(|| {
+        let least = separate::SMALLEST_ROW;
+        format!(
+            "the largest value has the size {size:e}, expected at least {least:e}; scale the data, or use \
+             --normalize rows"
+        )
+    })
+}
+
 /// Hands every example to `take`. `None` when somebody wanted to stop.
 fn read(
     matches: &ArgMatches,
     screen: &mut Screen,
     stop: &AtomicBool,
-    mut take: impl FnMut(Row<'_, f32>),
+    shape: Shape,
+    mut take: impl FnMut(Row<'_, f64>),
 ) -> Result<Option<Read>> {
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let options = arguments::options(matches);
     let skip = options.skip;
     let inputs = bytes::expand(&patterns)?;
     let format = arguments::format_name(matches);
-    let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
+    let mut reader =
+        Reader::<f64>::open_as(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let mut labels = match matches.get_one::<String>("positive") {
         Some(name) => LabelMap::with_positive(name),
         None => LabelMap::binary(),
     };
-    let mut skipped = 0;
+    let (mut skipped, mut out) = (0, 0);
     screen.start_bar(reader.bytes_total());
     loop {
         if stop.load(Ordering::SeqCst) {
@@ -139,7 +165,21 @@ fn read(
             screen.say(&format!("skipped: {reason}"));
         }
         skipped += applied.skipped;
-        block.rows().iter().for_each(&mut take);
+        for (k, row) in block.rows().iter().enumerate() {
+            let Some(message) = out_of_range(row.x.norm_max(), shape) else {
+                take(row);
+                continue;
+            };
+            let error = FormatError { position: block.position(k), message };
+            if !skip {
+                return Err(Error::from(error).into());
+            }
+            skipped += 1;
+            out += 1;
+            if out <= TOLD {
+                screen.say(&format!("skipped: {error}"));
+            }
+        }
         screen.advance(reader.bytes_read(), || "reading".to_owned());
         reader.recycle(block);
         if let Some(problem) = applied.problem {
@@ -190,7 +230,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     };
     let mut data = Data::new(shape);
     data.threads = arguments::threads(matches);
-    let read = read(matches, &mut screen, stop, |row| data.push(row.x, row.y))?;
+    let read = read(matches, &mut screen, stop, shape, |row| data.push(row.x, row.y))?;
     let Some(read) = read.filter(|_| !data.is_empty()) else {
         screen.say("stopped before all rows were read: nothing is known");
         return Ok(UNDECIDED);
@@ -207,7 +247,7 @@ fn search(matches: &ArgMatches, mut screen: Screen, stop: &AtomicBool) -> Result
     });
     let seconds = solving.elapsed().as_secs_f64();
     if let Some(path) = matches.get_one::<String>("certificate") {
-        match Certificate::new(&outcome, &data, "f32") {
+        match Certificate::new(&outcome, &data, VALUES) {
             Some(certificate) => {
                 certificate.save(Path::new(path))?;
                 screen.say(&format!("certificate written to {path}"));
@@ -263,7 +303,7 @@ fn summary(
         "bias": data.shape().bias,
         "normalize": data.shape().normalize,
         "longest_row": data.longest(),
-        "values": "f32",
+        "values": VALUES,
         "format": read.format,
         "labels": read.labels,
         "skipped": read.skipped,
@@ -356,7 +396,7 @@ fn verify(matches: &ArgMatches, path: &str, mut screen: Screen, stop: &AtomicBoo
     let certificate = Certificate::load(Path::new(path))?;
     let floor = matches.get_one::<f64>("margin-floor").map_or(Floor::Relative, |f| Floor::Absolute(*f));
     let mut verifier = Verifier::new(certificate.clone(), floor).map_err(refuse)?;
-    if read(matches, &mut screen, stop, |row| verifier.row(row.x, row.y))?.is_none() {
+    if read(matches, &mut screen, stop, certificate.shape(), |row| verifier.row(row.x, row.y))?.is_none() {
         screen.say("stopped before all rows were read: nothing is known");
         return Ok(UNDECIDED);
     }
@@ -376,7 +416,7 @@ fn verify(matches: &ArgMatches, path: &str, mut screen: Screen, stop: &AtomicBoo
             "dimension": certificate.dimension,
             "bias": certificate.bias,
             "normalize": certificate.normalize,
-            "values": "f32",
+            "values": VALUES,
         });
         if let Value::Object(map) = object {
             output::json(target, map)?;

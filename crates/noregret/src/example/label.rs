@@ -1,7 +1,7 @@
 //! What labels mean: two classes, or numbers.
 
 use super::quote::quote;
-use super::{Block, Label};
+use super::{Block, Label, Value};
 use crate::error::FormatError;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -106,7 +106,7 @@ impl LabelMap {
 
     /// The kind of labels that the first block of a stream has: numbers when there are more than
     /// two of them, or just one that is none of -1, 0, 1; two classes otherwise.
-    pub fn detect(block: &Block<f32>) -> Self {
+    pub fn detect<V: Value>(block: &Block<V>) -> Self {
         let mut seen: Vec<&Label> = Vec::new();
         let mut names = false;
         for label in block.raw_labels.iter().filter(|label| **label != Label::Missing) {
@@ -127,7 +127,12 @@ impl LabelMap {
     /// Fills `labels` of a block from its raw labels: -1 and +1, or the number, or NaN where the
     /// label is missing. A label that is refused (by the rules, or by `accepts` of the loss) cuts the
     /// block before its row, or with `skip` takes only its row out.
-    pub fn apply(&mut self, block: &mut Block<f32>, accepts: &dyn Fn(f64) -> bool, skip: bool) -> Applied {
+    pub fn apply<V: Value>(
+        &mut self,
+        block: &mut Block<V>,
+        accepts: &dyn Fn(f64) -> bool,
+        skip: bool,
+    ) -> Applied {
         let raw = std::mem::take(&mut block.raw_labels);
         self.learn(&raw);
         let mut applied = Applied::default();
@@ -244,7 +249,7 @@ impl LabelMap {
 }
 
 /// Keeps the first `rows` rows.
-fn truncate(block: &mut Block<f32>, rows: usize) {
+fn truncate<V: Value>(block: &mut Block<V>, rows: usize) {
     let end = block.offsets[rows];
     block.offsets.truncate(rows + 1);
     block.indices.truncate(end);
@@ -256,7 +261,7 @@ fn truncate(block: &mut Block<f32>, rows: usize) {
 }
 
 /// Takes out the rows listed, in ascending order.
-fn remove(block: &mut Block<f32>, rows: &[usize]) {
+fn remove<V: Value>(block: &mut Block<V>, rows: &[usize]) {
     let mut refused = rows.iter().copied().peekable();
     let (mut kept, mut end) = (0, 0);
     let mut from = block.offsets[0];

@@ -12,4 +12,5 @@ mod text;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};
 pub use label::LabelMap;
+pub use number::Number;
 pub use reader::Reader;

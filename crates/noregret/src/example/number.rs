@@ -1,4 +1,11 @@
-//! Decimal text to the nearest binary number, exactly.
+//! Decimal text to the nearest binary number, exactly, and the kinds of number that are read.
+
+use super::Block;
+use super::block::Value;
+use super::format::{Decoder, Found, Scratch};
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+use std::ops::Mul;
 
 /// `10^f`, all of which f64 holds exactly.
 const POWERS: [f64; 23] = [
@@ -20,6 +27,15 @@ pub(crate) fn ratio_f32(m: u64, f: usize) -> Option<f32> {
     }
     let below = quotient.to_bits() & 0x1fff_ffff;
     (below.abs_diff(0x1000_0000) > 4).then_some(quotient as f32)
+}
+
+/// The f64 nearest to `m / 10^f`, where both are exact, so that their quotient is rounded once.
+#[inline]
+fn ratio_f64(m: u64, f: usize) -> Option<f64> {
+    if m >= 1 << 53 {
+        return None;
+    }
+    Some(m as f64 / POWERS.get(f)?)
 }
 
 /// The parts of a plain decimal: sign, all digits as one number, digits after the point. `None` for
@@ -64,14 +80,175 @@ pub fn parse_f32(text: &[u8]) -> Option<f32> {
 /// The f64 nearest to a decimal number, likewise.
 pub fn parse_f64(text: &[u8]) -> Option<f64> {
     if let Some((negative, m, f)) = plain(text)
-        && m < 1 << 53
-        && let Some(power) = POWERS.get(f)
+        && let Some(value) = ratio_f64(m, f)
     {
-        // Both are exact, so their quotient is rounded once.
-        let value = m as f64 / power;
         return Some(if negative { -value } else { value });
     }
     std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A kind of number that readers can give values as: f32, as learning takes them, or f64. The kind is
+/// chosen once per reader, and each text is read to the nearest number of that kind.
+///
+/// ```
+/// use noregret::example::number::Number;
+/// assert_eq!(f32::parse(b"0.1"), Some(0.1_f32));
+/// assert_eq!(f64::parse(b"0.1"), Some(0.1_f64));
+/// ```
+pub trait Number: Value + internal::Digits {
+    /// About the largest number of this kind, for messages.
+    const LARGEST: &'static str;
+    /// The number nearest to a decimal one. Also reads the spellings of `nan` and `inf` that Rust
+    /// reads, and gives an infinity for what is too large: see [`why_not_finite`].
+    fn parse(text: &[u8]) -> Option<Self>;
+    /// The nearest number of this kind; an infinity for what is too large.
+    fn from_f64(value: f64) -> Self;
+    /// Reads a chunk with this kind of values.
+    fn decode(
+        decoder: &dyn Decoder,
+        chunk: &[u8],
+        block: &mut Block<Self>,
+        scratch: &mut Scratch<Self>,
+    ) -> Found;
+}
+
+mod internal {
+    use super::{Debug, Display, Mul, Sum};
+
+    /// What the decoders of this crate need, and a seal: no other kinds of number are read.
+    pub trait Digits: Copy + PartialEq + Debug + Display + Mul<Output = Self> + Sum {
+        const ZERO: Self;
+        const ONE: Self;
+        /// A number from 0 to 9.
+        fn digit(digit: u32) -> Self;
+        /// `m / 10^places`, where `m` has at most 7 digits and `tenth` is `10^-places`, nearly.
+        fn short(m: u32, places: usize, tenth: f64) -> Self;
+        /// `m / 10^f`; `None` where the nearest number cannot be told cheaply.
+        fn ratio(m: u64, f: usize) -> Option<Self>;
+        /// A number that is not negative, with its sign.
+        fn signed(self, negative: bool) -> Self;
+        fn from_i64(value: i64) -> Self;
+        fn from_u64(value: u64) -> Self;
+        fn is_finite(self) -> bool;
+        /// The number as bits, by which features of one index are brought into an order.
+        fn bits(self) -> u64;
+    }
+}
+
+impl Number for f32 {
+    const LARGEST: &'static str = "3.4e38";
+    #[inline]
+    fn parse(text: &[u8]) -> Option<Self> {
+        parse_f32(text)
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn decode(decoder: &dyn Decoder, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
+        decoder.decode(chunk, block, scratch)
+    }
+}
+
+impl Number for f64 {
+    const LARGEST: &'static str = "1.8e308";
+    #[inline]
+    fn parse(text: &[u8]) -> Option<Self> {
+        parse_f64(text)
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn decode(
+        decoder: &dyn Decoder,
+        chunk: &[u8],
+        block: &mut Block<f64>,
+        scratch: &mut Scratch<f64>,
+    ) -> Found {
+        decoder.decode_f64(chunk, block, scratch)
+    }
+}
+
+// A call per token would cost more than what is called.
+#[allow(clippy::inline_always)]
+impl internal::Digits for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    #[inline(always)]
+    fn digit(digit: u32) -> Self {
+        digit as f32
+    }
+    /// Exact, though `tenth` is not: with at most 7 digits `m / 10^places` is no midpoint of two
+    /// f32 (a midpoint has 25 significant bits, m has fewer), and it keeps further away from one
+    /// than `2^-25 / 5^6` of its size, while the product in f64 is off by less than `2^-52`.
+    #[inline(always)]
+    fn short(m: u32, _places: usize, tenth: f64) -> Self {
+        (f64::from(m) * tenth) as f32
+    }
+    #[inline(always)]
+    fn ratio(m: u64, f: usize) -> Option<Self> {
+        ratio_f32(m, f)
+    }
+    #[inline(always)]
+    fn signed(self, negative: bool) -> Self {
+        f32::from_bits(self.to_bits() | u32::from(negative) << 31)
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        value as f32
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        value as f32
+    }
+    #[inline]
+    fn is_finite(self) -> bool {
+        f32::is_finite(self)
+    }
+    #[inline]
+    fn bits(self) -> u64 {
+        u64::from(self.to_bits())
+    }
+}
+
+#[allow(clippy::inline_always)]
+impl internal::Digits for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    #[inline(always)]
+    fn digit(digit: u32) -> Self {
+        f64::from(digit)
+    }
+    /// Both are exact, so their quotient is rounded once.
+    #[inline(always)]
+    fn short(m: u32, places: usize, _tenth: f64) -> Self {
+        f64::from(m) / POWERS[places]
+    }
+    #[inline(always)]
+    fn ratio(m: u64, f: usize) -> Option<Self> {
+        ratio_f64(m, f)
+    }
+    #[inline(always)]
+    fn signed(self, negative: bool) -> Self {
+        f64::from_bits(self.to_bits() | u64::from(negative) << 63)
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        value as f64
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        value as f64
+    }
+    #[inline]
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
+    #[inline]
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
 }
 
 /// Says what is wrong with a text that was read as NaN or an infinity.

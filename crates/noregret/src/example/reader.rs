@@ -9,6 +9,7 @@ mod workers;
 
 use super::format::{self, Entry, Options};
 use super::names::{NameTable, Schema};
+use super::number::Number;
 use super::{Block, format::Problem};
 use crate::bytes::{Failure, Input, total_size};
 use crate::error::{Error, FormatError, Position, Result, UsageError};
@@ -27,9 +28,9 @@ pub const KEPT_REASONS: usize = 10;
 /// What is next in the stream.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
-pub enum Next {
+pub enum Next<V = f32> {
     /// A block with at least one row.
-    Block(Block<f32>),
+    Block(Block<V>),
     /// Nothing yet.
     Pending,
     /// The stream is over.
@@ -38,11 +39,11 @@ pub enum Next {
 
 /// What a place in the stream holds.
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
-enum Item {
+enum Item<V> {
     /// A file begins.
     File { name: Arc<str>, entry: &'static Entry, schema: Schema, header_lines: u64 },
     /// Rows, and what else their chunk held.
-    Rows(Block<f32>, format::Found),
+    Rows(Block<V>, format::Found),
     /// An input cannot be read on.
     Failure(Arc<str>, Failure),
     /// A header is wrong, or no header fits the flags.
@@ -51,7 +52,7 @@ enum Item {
     End,
 }
 
-/// The stream of blocks from several inputs.
+/// The stream of blocks from several inputs, with values as f32 or, opened with [`Reader::open_as`], as f64.
 ///
 /// ```
 /// use noregret::example::{Reader, format::Options, reader::CHUNK_BYTES};
@@ -68,7 +69,7 @@ enum Item {
 /// assert_eq!(rows, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Reader {
+pub struct Reader<V: Number = f32> {
     inputs: Vec<Input>,
     entry: Option<&'static Entry>,
     options: Options,
@@ -76,7 +77,7 @@ pub struct Reader {
     chunk_bytes: usize,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
-    workers: Option<Workers>,
+    workers: Option<Workers<V>>,
     /// An error whose preceding rows have just been handed out.
     pending: Option<Error>,
     file: Arc<str>,
@@ -94,6 +95,19 @@ impl Reader {
     /// Begins to read `inputs` one after the other. Without `format`, it is told by the ending of
     /// the first file's name, and where that says nothing, by the first bytes.
     pub fn open(
+        inputs: Vec<Input>,
+        format: Option<&str>,
+        options: Options,
+        threads: usize,
+        chunk_bytes: usize,
+    ) -> Result<Self> {
+        Self::open_as(inputs, format, options, threads, chunk_bytes)
+    }
+}
+
+impl<V: Number> Reader<V> {
+    /// As [`Reader::open`], with values of the kind that the caller names.
+    pub fn open_as(
         inputs: Vec<Input>,
         format: Option<&str>,
         options: Options,
@@ -148,7 +162,7 @@ impl Reader {
     /// The next block; `None` at the end. An error comes after the rows before it, and ends the
     /// stream.
     #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<Block<f32>>> {
+    pub fn next(&mut self) -> Result<Option<Block<V>>> {
         match self.take(None)? {
             Next::Block(block) => Ok(Some(block)),
             Next::Pending | Next::End => Ok(None),
@@ -156,11 +170,11 @@ impl Reader {
     }
 
     /// The next block, if there is one within `patience`.
-    pub fn next_timeout(&mut self, patience: Duration) -> Result<Next> {
+    pub fn next_timeout(&mut self, patience: Duration) -> Result<Next<V>> {
         self.take(Some(Instant::now() + patience))
     }
 
-    fn take(&mut self, deadline: Option<Instant>) -> Result<Next> {
+    fn take(&mut self, deadline: Option<Instant>) -> Result<Next<V>> {
         if let Some(error) = self.pending.take() {
             return self.fail(error);
         }
@@ -203,7 +217,7 @@ impl Reader {
     }
 
     /// Gives a parsed block its place, and takes note of what else was found.
-    fn enter(&mut self, mut block: Block<f32>, found: format::Found) -> Option<Block<f32>> {
+    fn enter(&mut self, mut block: Block<V>, found: format::Found) -> Option<Block<V>> {
         block.file = self.file.clone();
         block.first_line = self.line;
         for (index, name) in found.names {
@@ -236,13 +250,13 @@ impl Reader {
         }
     }
 
-    fn fail(&mut self, error: Error) -> Result<Next> {
+    fn fail(&mut self, error: Error) -> Result<Next<V>> {
         self.workers = None;
         Err(error)
     }
 
     /// Hands a block back, so that its memory is used again.
-    pub fn recycle(&mut self, block: Block<f32>) {
+    pub fn recycle(&mut self, block: Block<V>) {
         if let Some(workers) = &self.workers {
             workers.recycle(block);
         }

@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 pub(super) mod check;
+#[cfg(test)]
+mod kinds;
 mod records;
 
 pub(super) use records::{Fault, Head, Row, line, records};
@@ -11,13 +13,13 @@ use super::Label;
 use super::format::{OpenError, Options};
 use super::hash;
 use super::names::Schema;
-use super::number::parse_f32;
+use super::number::{Number, why_not_finite};
 use crate::error::UsageError;
 
-/// The finite number that `text` spells, rounded to the nearest f32; `None` for anything else.
+/// The finite number that `text` spells, rounded to the nearest one of its kind; `None` for anything else.
 #[inline]
-pub(super) fn number(text: &[u8]) -> Option<f32> {
-    parse_f32(text).filter(|value| value.is_finite())
+pub(super) fn number<V: Number>(text: &[u8]) -> Option<V> {
+    V::parse(text).filter(|value| value.is_finite())
 }
 
 /// The number that `text` spells, `nan` and `inf` included.
@@ -32,16 +34,21 @@ pub(super) fn may_be_number(text: &[u8]) -> bool {
     matches!(text.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N'))
 }
 
-/// Why `text`, which is no finite f32, cannot be a value: for messages.
-pub(super) fn no_number(what: &str, text: &[u8]) -> String {
+/// Why `text`, which is no finite number of its kind, cannot be a value: for messages.
+pub(super) fn no_number<V: Number>(what: &str, text: &[u8]) -> String {
     let shown = excerpt(text);
     match wide(text) {
-        Some(value) if value.is_finite() => {
-            format!("{what} `{shown}` is beyond the range of f32 (about 3.4e38)")
+        Some(value) if value.is_finite() || why_not_finite(text) == "too large a number" => {
+            format!("{what} `{shown}` is {}", beyond::<V>())
         }
         Some(_) => format!("{what} `{shown}` is not finite"),
         None => format!("{what} `{shown}` is not a number"),
     }
+}
+
+/// That something is too large for a kind of number, for messages.
+pub(super) fn beyond<V: Number>() -> String {
+    format!("beyond the range of {} (about {})", V::NAME, V::LARGEST)
 }
 
 /// The text for a message: readable, and short whatever the input holds.
@@ -228,11 +235,22 @@ mod tests {
 
     #[test]
     fn a_number_is_finite_or_none() {
-        assert_eq!(number(b"-1.5e2"), Some(-150.0));
-        assert_eq!(number(b".5"), Some(0.5));
+        assert_eq!(number(b"-1.5e2"), Some(-150.0_f32));
+        assert_eq!(number(b".5"), Some(0.5_f32));
+        assert_eq!(number(b"1e39"), Some(1e39_f64));
+        assert_eq!(number::<f64>(b"1e309"), None);
         for text in [&b""[..], b"x", b"nan", b"-inf", b"1e39", b" 1", b"\xff"] {
-            assert_eq!(number(text), None, "{text:?}");
+            assert_eq!(number::<f32>(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_kind() {
+        let said = |text: &[u8]| (no_number::<f32>("it", text), no_number::<f64>("it", text));
+        assert_eq!(said(b"1e39").0, "it `1e39` is beyond the range of f32 (about 3.4e38)");
+        assert_eq!(said(b"1e999").0, "it `1e999` is beyond the range of f32 (about 3.4e38)");
+        assert_eq!(said(b"1e999").1, "it `1e999` is beyond the range of f64 (about 1.8e308)");
+        assert_eq!(said(b"-inf").1, "it `-inf` is not finite");
     }
 
     #[test]

@@ -102,6 +102,18 @@ fn add(columns: &[u32], values: &[f64], a: f64, x: &mut [f64]) {
     }
 }
 
+/// The length, and a power of two: times it, the values have squares that neither vanish nor overflow.
+fn length(values: &[f64]) -> (f64, f64) {
+    let square = values.iter().map(|v| v * v).sum::<f64>();
+    if (1e-200..f64::INFINITY).contains(&square) || values.is_empty() {
+        return (square.sqrt(), 1.0);
+    }
+    let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let power = 2.0_f64.powi(-(largest.log2().floor() as i32).clamp(-1000, 1000));
+    let square = values.iter().map(|v| (v * power) * (v * power)).sum::<f64>();
+    (square.sqrt() / power, power)
+}
+
 /// Makes rows one after the other, and the checksum of what they were made from.
 pub struct Maker {
     shape: Shape,
@@ -140,11 +152,15 @@ impl Maker {
         }
         self.bytes[1..5].copy_from_slice(&count.to_le_bytes());
         self.checksum.update(&self.bytes);
-        let mut norm = self.values.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let (mut norm, power) = length(&self.values);
         if self.shape.normalize == Normalize::Rows && norm > 0.0 {
+            if power != 1.0 {
+                self.values.iter_mut().for_each(|v| *v *= power);
+                norm = length(&self.values).0;
+            }
             let scale = 1.0 / norm;
             self.values.iter_mut().for_each(|v| *v *= scale);
-            norm = self.values.iter().map(|v| v * v).sum::<f64>().sqrt();
+            norm = length(&self.values).0;
         }
         Row { columns: &self.columns, values: &self.values, norm }
     }
@@ -272,5 +288,29 @@ impl Data {
             from = to;
         }
         parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_right_at_every_size() {
+        for size in [1e-320, 1e-300, 1e-160, 1e-100, 1e-45, 1.0, 3e38, 1e150, 1e160, 1e300] {
+            let values = [3.0 * size, -4.0 * size];
+            for normalize in [Normalize::None, Normalize::Rows] {
+                let mut maker = Maker::new(Shape { bias: false, normalize });
+                let row = maker.row(Features::new(&[0, 1], &values), -1.0);
+                // A size near the smallest number has few digits.
+                let near = if size < 1e-310 { 1e-3 } else { 1e-15 };
+                let (expected, first) = match normalize {
+                    Normalize::None => (5.0 * size, -3.0 * size),
+                    Normalize::Rows => (1.0, -0.6),
+                };
+                assert!((row.norm / expected - 1.0).abs() <= near, "{size:e} {}", row.norm);
+                assert!((row.values[0] / first - 1.0).abs() <= near, "{size:e} {:?}", row.values);
+            }
+        }
     }
 }

@@ -142,6 +142,13 @@ pub trait Method {
     }
 }
 
+/// The largest size of a value that methods and checks can bear: fourth powers of lengths are finite.
+pub const LARGEST_VALUE: f64 = 1e70;
+
+/// The smallest size that the largest value of a row may have for methods to bear it, unless the row
+/// is zero, has a bias or is divided by its length: fourth powers of lengths do not vanish.
+pub const SMALLEST_ROW: f64 = 1e-70;
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {

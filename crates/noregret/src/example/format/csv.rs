@@ -11,6 +11,7 @@ use memchr::{memchr, memchr_iter};
 
 use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
 use crate::example::names::Schema;
+use crate::example::number::Number;
 use crate::example::text::{self, Fault, Head, Limit, Row};
 use crate::example::{Block, Label};
 
@@ -177,7 +178,24 @@ impl Splitter {
 }
 
 impl Csv {
-    fn read(&self, record: &[u8], row: &mut Row<'_>, buffer: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
+    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
+        let (mut splitter, mut buffer) = (Splitter::default(), Vec::new());
+        text::records(
+            chunk,
+            self.skip,
+            block,
+            scratch,
+            |chunk, from| splitter.split(chunk, from),
+            |record, row| self.read(record, row, &mut buffer),
+        )
+    }
+
+    fn read<V: Number>(
+        &self,
+        record: &[u8],
+        row: &mut Row<'_, V>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<Head>, Fault> {
         if record.is_empty() {
             return Ok(None);
         }
@@ -197,7 +215,7 @@ impl Csv {
 
     /// Reads a record without quotes, and says how many fields it has.
     #[inline]
-    fn plain(&self, record: &[u8], row: &mut Row<'_>, head: &mut Head) -> Result<usize, Fault> {
+    fn plain<V: Number>(&self, record: &[u8], row: &mut Row<'_, V>, head: &mut Head) -> Result<usize, Fault> {
         let mut at = 0;
         let mut count = 0;
         let ends = memchr_iter(self.separator, record).chain(std::iter::once(record.len()));
@@ -212,10 +230,10 @@ impl Csv {
         Ok(count)
     }
 
-    fn quoted(
+    fn quoted<V: Number>(
         &self,
         record: &[u8],
-        row: &mut Row<'_>,
+        row: &mut Row<'_, V>,
         head: &mut Head,
         buffer: &mut Vec<u8>,
     ) -> Result<usize, Fault> {
@@ -250,12 +268,12 @@ impl Csv {
     }
 
     #[inline]
-    fn cell(
+    fn cell<V: Number>(
         &self,
         role: &Role,
         at: usize,
         text: &[u8],
-        row: &mut Row<'_>,
+        row: &mut Row<'_, V>,
         head: &mut Head,
     ) -> Result<(), Fault> {
         match role {
@@ -265,15 +283,15 @@ impl Csv {
                 if !text::may_be_number(bare) {
                     return self.word(prefix, at, text, row);
                 }
-                match text::number(bare) {
-                    Some(0.0) => Ok(()),
+                match text::number::<V>(bare) {
+                    Some(value) if value == V::ZERO => Ok(()),
                     Some(value) => {
                         self.limit.check(*place, at)?;
                         row.place(*place, value);
                         Ok(())
                     }
                     None if text::wide(bare).is_some() => {
-                        Err(Fault::new(at, text::no_number("the cell", bare)))
+                        Err(Fault::new(at, text::no_number::<V>("the cell", bare)))
                     }
                     None => self.word(prefix, at, text, row),
                 }
@@ -295,7 +313,13 @@ impl Csv {
     }
 
     /// A cell that is no number: one-hot.
-    fn word(&self, prefix: &[u8], at: usize, text: &[u8], row: &mut Row<'_>) -> Result<(), Fault> {
+    fn word<V: Number>(
+        &self,
+        prefix: &[u8],
+        at: usize,
+        text: &[u8],
+        row: &mut Row<'_, V>,
+    ) -> Result<(), Fault> {
         row.text.clear();
         row.text.extend_from_slice(prefix);
         row.text.extend_from_slice(text);
@@ -305,22 +329,18 @@ impl Csv {
             return Err(Fault::new(at, message));
         };
         self.limit.check(index, at)?;
-        row.push(index, 1.0, |_| {});
+        row.push(index, V::ONE, |_| {});
         Ok(())
     }
 }
 
 impl Decoder for Csv {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
-        let (mut splitter, mut buffer) = (Splitter::default(), Vec::new());
-        text::records(
-            chunk,
-            self.skip,
-            block,
-            scratch,
-            |chunk, from| splitter.split(chunk, from),
-            |record, row| self.read(record, row, &mut buffer),
-        )
+        self.rows(chunk, block, scratch)
+    }
+
+    fn decode_f64(&self, chunk: &[u8], block: &mut Block<f64>, scratch: &mut Scratch<f64>) -> Found {
+        self.rows(chunk, block, scratch)
     }
 
     fn schema(&self) -> Schema {

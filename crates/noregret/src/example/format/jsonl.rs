@@ -18,6 +18,7 @@ use super::{Decoder, Entry, Found, OpenError, Opened, Options, Scratch};
 use crate::error::UsageError;
 use crate::example::Block;
 use crate::example::names::Schema;
+use crate::example::number::Number;
 use crate::example::text::{self, Fault, Head, Limit, Row};
 use walk::{Buffers, Walk};
 
@@ -139,7 +140,19 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
 }
 
 impl Jsonl {
-    fn read(&self, record: &[u8], row: &mut Row<'_>, buffers: &mut Buffers) -> Result<Option<Head>, Fault> {
+    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
+        let mut buffers = Buffers::default();
+        text::records(chunk, self.skip, block, scratch, text::line, |record, row| {
+            self.read(record, row, &mut buffers)
+        })
+    }
+
+    fn read<V: Number>(
+        &self,
+        record: &[u8],
+        row: &mut Row<'_, V>,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Head>, Fault> {
         if record.trim_ascii().is_empty() {
             return Ok(None);
         }
@@ -167,10 +180,11 @@ impl Jsonl {
 
 impl Decoder for Jsonl {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
-        let mut buffers = Buffers::default();
-        text::records(chunk, self.skip, block, scratch, text::line, |record, row| {
-            self.read(record, row, &mut buffers)
-        })
+        self.rows(chunk, block, scratch)
+    }
+
+    fn decode_f64(&self, chunk: &[u8], block: &mut Block<f64>, scratch: &mut Scratch<f64>) -> Found {
+        self.rows(chunk, block, scratch)
     }
 
     fn schema(&self) -> Schema {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::UsageError;
 use crate::example::names::Schema;
-use crate::example::number::{parse_f32, parse_f64, why_not_finite};
+use crate::example::number::{Number, parse_f32, parse_f64, why_not_finite};
 use crate::example::quote::quote;
 use crate::example::{Block, Label};
 use memchr::memchr;
@@ -116,35 +116,11 @@ struct Libsvm {
 
 impl Decoder for Libsvm {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
-        let mut found = Found::default();
-        let mut start = 0;
-        while start < chunk.len() {
-            match self.line(chunk, start, found.lines, block, scratch) {
-                Ok(next) => start = next,
-                Err(fault) => {
-                    let features = block.offsets.last().copied().unwrap_or(0);
-                    block.indices.truncate(features);
-                    block.values.truncate(features);
-                    let problem = Problem {
-                        line: found.lines,
-                        column: (fault.at - start) as u64 + 1,
-                        message: fault.message,
-                    };
-                    if !self.skip {
-                        found.problem = Some(problem);
-                        found.lines += rest_of_lines(&chunk[start..]);
-                        return found;
-                    }
-                    found.skipped += 1;
-                    if found.reasons.len() < KEPT_REASONS {
-                        found.reasons.push(problem);
-                    }
-                    start = line_end(chunk, fault.at);
-                }
-            }
-            found.lines += 1;
-        }
-        found
+        self.rows(chunk, block, scratch)
+    }
+
+    fn decode_f64(&self, chunk: &[u8], block: &mut Block<f64>, scratch: &mut Scratch<f64>) -> Found {
+        self.rows(chunk, block, scratch)
     }
 
     fn schema(&self) -> Schema {
@@ -189,15 +165,47 @@ fn token_at(chunk: &[u8], at: usize) -> &[u8] {
 }
 
 impl Libsvm {
+    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
+        let mut found = Found::default();
+        let mut start = 0;
+        while start < chunk.len() {
+            match self.line(chunk, start, found.lines, block, scratch) {
+                Ok(next) => start = next,
+                Err(fault) => {
+                    let features = block.offsets.last().copied().unwrap_or(0);
+                    block.indices.truncate(features);
+                    block.values.truncate(features);
+                    let problem = Problem {
+                        line: found.lines,
+                        column: (fault.at - start) as u64 + 1,
+                        message: fault.message,
+                    };
+                    if !self.skip {
+                        found.problem = Some(problem);
+                        found.lines += rest_of_lines(&chunk[start..]);
+                        return found;
+                    }
+                    found.skipped += 1;
+                    if found.reasons.len() < KEPT_REASONS {
+                        found.reasons.push(problem);
+                    }
+                    start = line_end(chunk, fault.at);
+                }
+            }
+            found.lines += 1;
+        }
+        found
+    }
+
     /// Reads the line that begins at `start` into a row, and says where the next line begins.
     #[inline]
-    fn line(
+    fn line<V: Number>(
         &self,
         chunk: &[u8],
         start: usize,
         number: u64,
-        block: &mut Block<f32>,
-        scratch: &mut Scratch,
+        block: &mut Block<V>,
+        scratch: &mut Scratch<V>,
     ) -> Result<usize, Fault> {
         let at = skip_spaces(chunk, start);
         if ends(chunk, at) {
@@ -263,22 +271,22 @@ impl Libsvm {
 
     /// Reads features up to the end of the line, and says where the next line begins.
     #[inline(never)]
-    fn features(&self, chunk: &[u8], mut at: usize, block: &mut Block<f32>) -> Result<usize, Fault> {
+    fn features<V: Number>(&self, chunk: &[u8], mut at: usize, block: &mut Block<V>) -> Result<usize, Fault> {
         let first = at;
         let mut lowest = self.base;
         // Rows gather here and move on in runs: cheaper than to ask two vectors for room per feature.
         let mut indices = [0; RUN];
-        let mut values = [0.0; RUN];
+        let mut values = [V::ZERO; RUN];
         loop {
             let mut count = 0;
-            while let Some(feature) = chunk[at..].first_chunk().and_then(token::read) {
+            while let Some(feature) = chunk[at..].first_chunk().and_then(token::read::<V>) {
                 let index = u64::from(feature.index);
                 if index < lowest || index >= self.end {
                     break;
                 }
                 lowest = index + 1;
                 at += feature.length;
-                if feature.value != 0.0 {
+                if feature.value != V::ZERO {
                     indices[count] = (index - self.base) as u32 & self.mask;
                     values[count] = feature.value;
                     count += 1;
@@ -303,9 +311,9 @@ impl Libsvm {
                 at += token_at(chunk, at).len();
                 continue;
             }
-            let (index, value, after) = self.feature(chunk, at, lowest)?;
+            let (index, value, after) = self.feature::<V>(chunk, at, lowest)?;
             lowest = index + 1;
-            if value != 0.0 {
+            if value != V::ZERO {
                 block.indices.push((index - self.base) as u32 & self.mask);
                 block.values.push(value);
             }
@@ -316,7 +324,7 @@ impl Libsvm {
     /// The exact reader: one feature that begins at `at`, or what is wrong with it.
     #[cold]
     #[inline(never)]
-    fn feature(&self, chunk: &[u8], at: usize, lowest: u64) -> Result<(u64, f32, usize), Fault> {
+    fn feature<V: Number>(&self, chunk: &[u8], at: usize, lowest: u64) -> Result<(u64, V, usize), Fault> {
         let fault = |at, message| Err(Fault { at, message });
         let text = token_at(chunk, at);
         let Some(colon) = memchr(b':', text) else {
@@ -347,14 +355,14 @@ impl Libsvm {
                 },
             );
         }
-        let number = parse_f32(value);
-        match number {
+        match V::parse(value) {
             Some(number) if number.is_finite() => Ok((index, number, at + text.len())),
             Some(_) => {
                 let message = format!(
-                    "the value {} is {}; expected a finite number, at most 3.4e38 in size",
+                    "the value {} is {}; expected a finite number, at most {} in size",
                     quote(value),
-                    why_not_finite(value)
+                    why_not_finite(value),
+                    V::LARGEST
                 );
                 fault(at + colon + 1, message)
             }
@@ -382,7 +390,7 @@ impl Libsvm {
 }
 
 /// Sorts the row that begins at `row` after its indices were folded, and adds up what fell together.
-fn fold(block: &mut Block<f32>, row: usize, scratch: &mut Scratch) -> Result<(), String> {
+fn fold<V: Number>(block: &mut Block<V>, row: usize, scratch: &mut Scratch<V>) -> Result<(), String> {
     if block.indices[row..].is_sorted_by(|a, b| a < b) {
         return Ok(());
     }
@@ -394,14 +402,15 @@ fn fold(block: &mut Block<f32>, row: usize, scratch: &mut Scratch) -> Result<(),
     block.indices.truncate(row);
     block.values.truncate(row);
     for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let sum: f32 = group.iter().map(|pair| pair.1).sum();
+        let sum: V = group.iter().map(|pair| pair.1).sum();
         if !sum.is_finite() {
             return Err(format!(
-                "features that --bits folds into place {} add up to more than 3.4e38",
-                group[0].0
+                "features that --bits folds into place {} add up to more than {}",
+                group[0].0,
+                V::LARGEST
             ));
         }
-        if sum != 0.0 {
+        if sum != V::ZERO {
             block.indices.push(group[0].0);
             block.values.push(sum);
         }

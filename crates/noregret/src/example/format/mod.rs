@@ -65,9 +65,9 @@ pub const KEPT_REASONS: usize = 10;
 
 /// Buffers that one parsing thread keeps, so that decoding allocates nothing per row.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct Scratch<V = f32> {
     /// The features of the row being read, before they are sorted.
-    pub pairs: Vec<(u32, f32)>,
+    pub pairs: Vec<(u32, V)>,
     /// A place to build names.
     pub text: Vec<u8>,
     /// One bit per hashed index: its name has been reported already.
@@ -81,6 +81,9 @@ pub trait Decoder: Send + Sync {
     /// (finite), raw labels, weights, lines, columns. Stops at the first bad record unless
     /// `Options::skip`. The chunk ends with a newline, except perhaps at the end of the input.
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found;
+
+    /// As [`Decoder::decode`], with values read to the nearest f64.
+    fn decode_f64(&self, chunk: &[u8], block: &mut Block<f64>, scratch: &mut Scratch<f64>) -> Found;
 
     /// The names that have fixed places, and how others are hashed.
     fn schema(&self) -> Schema;

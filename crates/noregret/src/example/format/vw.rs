@@ -12,6 +12,7 @@ use super::{Decoder, Entry, Found, OpenError, Opened, Options, Scratch};
 use crate::error::UsageError;
 use crate::example::hash::{mask, vw_name, vw_namespace};
 use crate::example::names::Schema;
+use crate::example::number::Number;
 use crate::example::text::{self, Fault, Head, Limit, Row};
 use crate::example::{Block, Label};
 
@@ -97,20 +98,24 @@ fn name_end(line: &[u8], at: usize) -> usize {
 
 /// The number after a name, where there is a colon, and the end of both.
 #[inline]
-fn number_after(line: &[u8], name_end: usize, what: &str) -> Result<(f32, usize), Fault> {
+fn number_after<V: Number>(line: &[u8], name_end: usize, what: &str) -> Result<(V, usize), Fault> {
     if line.get(name_end) != Some(&b':') {
-        return Ok((1.0, name_end));
+        return Ok((V::ONE, name_end));
     }
     let at = name_end + 1;
     let end = word_end(line, at);
     match text::number(&line[at..end]) {
         Some(value) => Ok((value, end)),
-        None => Err(Fault::new(at, text::no_number(what, &line[at..end]))),
+        None => Err(Fault::new(at, text::no_number::<V>(what, &line[at..end]))),
     }
 }
 
 impl Vw {
-    fn read(&self, line: &[u8], row: &mut Row<'_>) -> Result<Option<Head>, Fault> {
+    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
+        text::records(chunk, self.skip, block, scratch, text::line, |line, row| self.read(line, row))
+    }
+
+    fn read<V: Number>(&self, line: &[u8], row: &mut Row<'_, V>) -> Result<Option<Head>, Fault> {
         let Some(bar) = memchr(b'|', line) else {
             if line.trim_ascii().is_empty() {
                 return Ok(None);
@@ -174,14 +179,14 @@ impl Vw {
 
     /// Reads the namespace that begins after a bar, to the next bar or the end.
     #[inline]
-    fn namespace(&self, line: &[u8], from: usize, row: &mut Row<'_>) -> Result<usize, Fault> {
+    fn namespace<V: Number>(&self, line: &[u8], from: usize, row: &mut Row<'_, V>) -> Result<usize, Fault> {
         let end = name_end(line, from);
         let space = &line[from..end];
         if space.is_empty() && line.get(end) == Some(&b':') {
             return Err(Fault::new(end, "a namespace needs a name before its scale: `|name:scale`"));
         }
         let seed = vw_namespace(space);
-        let (scale, mut at) = number_after(line, end, "the namespace's scale")?;
+        let (scale, mut at) = number_after::<V>(line, end, "the namespace's scale")?;
         let mut nameless = 0_u32;
         loop {
             while at < line.len() && is_space(line[at]) {
@@ -192,11 +197,12 @@ impl Vw {
             }
             let end = name_end(line, at);
             let name = &line[at..end];
-            let (value, next) = number_after(line, end, "the value")?;
+            let (value, next) = number_after::<V>(line, end, "the value")?;
             let scaled = value * scale;
             if !scaled.is_finite() {
                 let message = format!(
-                    "the value {value} times the namespace's scale {scale} is beyond the range of f32"
+                    "the value {value} times the namespace's scale {scale} is {}",
+                    text::beyond::<V>()
                 );
                 return Err(Fault::new(at, message));
             }
@@ -229,7 +235,11 @@ fn audit_name(text: &mut Vec<u8>, space: &[u8], name: &[u8], nameless: u32) {
 
 impl Decoder for Vw {
     fn decode(&self, chunk: &[u8], block: &mut Block<f32>, scratch: &mut Scratch) -> Found {
-        text::records(chunk, self.skip, block, scratch, text::line, |line, row| self.read(line, row))
+        self.rows(chunk, block, scratch)
+    }
+
+    fn decode_f64(&self, chunk: &[u8], block: &mut Block<f64>, scratch: &mut Scratch<f64>) -> Found {
+        self.rows(chunk, block, scratch)
     }
 
     fn schema(&self) -> Schema {

@@ -13,11 +13,11 @@ const SNIFFED: usize = 1 << 16;
 
 /// What a worker does next.
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
-pub(super) enum Step {
+pub(super) enum Step<V> {
     /// Parse this chunk from the byte given on.
     Parse(Vec<u8>, usize, Arc<dyn Decoder>),
     /// Pass this on.
-    Pass(Item),
+    Pass(Item<V>),
     /// Nothing is left.
     Over,
 }
@@ -53,7 +53,7 @@ impl Feed {
     }
 
     /// The next step. `buffer` is used if a chunk is read.
-    pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Step {
+    pub(super) fn next<V>(&mut self, mut buffer: Vec<u8>) -> Step<V> {
         while !self.over {
             let Some(file) = &mut self.file else {
                 match self.inputs.pop_front() {
@@ -80,14 +80,14 @@ impl Feed {
         Step::Over
     }
 
-    fn stop(&mut self, item: Item) -> Step {
+    fn stop<V>(&mut self, item: Item<V>) -> Step<V> {
         self.over = true;
         self.file = None;
         Step::Pass(item)
     }
 
     /// Opens an input; `None` when there is nothing in it.
-    fn open(&mut self, input: &Input, buffer: Vec<u8>) -> Result<Option<Item>, Box<Item>> {
+    fn open<V>(&mut self, input: &Input, buffer: Vec<u8>) -> Result<Option<Item<V>>, Box<Item<V>>> {
         let name: Arc<str> = input.name().into();
         let failure = |failure| Box::new(Item::Failure(name.clone(), failure));
         let mut source = Source::open(input, self.bytes_read.clone()).map_err(|error| {

@@ -5,6 +5,7 @@ use super::feed::{Feed, Step};
 use crate::error::Error;
 use crate::example::Block;
 use crate::example::format::Scratch;
+use crate::example::number::Number;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,13 +13,13 @@ use std::time::Instant;
 
 /// Owns the workers. They are never joined, because one may be waiting for a silent standard
 /// input; dropping this tells them to stop as soon as they wake.
-pub(super) struct Workers {
-    shared: Arc<Shared>,
+pub(super) struct Workers<V: Number> {
+    shared: Arc<Shared<V>>,
 }
 
-struct Shared {
+struct Shared<V> {
     feed: Mutex<(u64, Feed)>,
-    shelf: Mutex<Shelf>,
+    shelf: Mutex<Shelf<V>>,
     /// An item came, or a worker died.
     filled: Condvar,
     /// An item was taken, or all is to stop.
@@ -28,12 +29,12 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Shelf {
-    items: BTreeMap<u64, Item>,
+struct Shelf<V> {
+    items: BTreeMap<u64, Item<V>>,
     next: u64,
     stopped: bool,
     broken: bool,
-    blocks: Vec<Block<f32>>,
+    blocks: Vec<Block<V>>,
     buffers: Vec<Vec<u8>>,
 }
 
@@ -41,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Workers {
+impl<V: Number> Workers<V> {
     pub(super) fn start(feed: Feed, threads: usize) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             feed: Mutex::new((0, feed)),
@@ -64,12 +65,12 @@ impl Workers {
 
     /// Tells a test when all workers are gone.
     #[cfg(test)]
-    pub(super) fn watch(&self) -> std::sync::Weak<impl Sized + use<>> {
+    pub(super) fn watch(&self) -> std::sync::Weak<impl Sized + use<V>> {
         Arc::downgrade(&self.shared)
     }
 
     /// The next item; `None` when there is none before `deadline`.
-    pub(super) fn take(&self, deadline: Option<Instant>) -> Option<Item> {
+    pub(super) fn take(&self, deadline: Option<Instant>) -> Option<Item<V>> {
         let mut shelf = lock(&self.shared.shelf);
         loop {
             let next = shelf.next;
@@ -93,7 +94,7 @@ impl Workers {
         }
     }
 
-    pub(super) fn recycle(&self, mut block: Block<f32>) {
+    pub(super) fn recycle(&self, mut block: Block<V>) {
         block.clear();
         let mut shelf = lock(&self.shared.shelf);
         if (shelf.blocks.len() as u64) < self.shared.window {
@@ -102,14 +103,14 @@ impl Workers {
     }
 }
 
-impl Drop for Workers {
+impl<V: Number> Drop for Workers<V> {
     fn drop(&mut self) {
         lock(&self.shared.shelf).stopped = true;
         self.shared.emptied.notify_all();
     }
 }
 
-impl Shared {
+impl<V: Number> Shared<V> {
     fn work(&self) {
         let mut scratch = Scratch::default();
         loop {
@@ -123,7 +124,7 @@ impl Shared {
                 Step::Over => return,
                 Step::Pass(item) => (item, None),
                 Step::Parse(chunk, start, decoder) => {
-                    let found = decoder.decode(&chunk[start..], &mut block, &mut scratch);
+                    let found = V::decode(&*decoder, &chunk[start..], &mut block, &mut scratch);
                     (Item::Rows(block, found), Some(chunk))
                 }
             };
@@ -142,7 +143,7 @@ impl Shared {
     }
 
     /// Waits until `number` may be begun; `None` when all is to stop.
-    fn room(&self, number: u64) -> Option<(Block<f32>, Vec<u8>)> {
+    fn room(&self, number: u64) -> Option<(Block<V>, Vec<u8>)> {
         let mut shelf = lock(&self.shelf);
         while !shelf.stopped && number >= shelf.next + self.window {
             shelf = self.emptied.wait(shelf).unwrap_or_else(PoisonError::into_inner);
@@ -155,9 +156,9 @@ impl Shared {
 }
 
 /// Wakes the consumer when a worker dies, so that it need not wait for ever.
-struct Alarm<'a>(&'a Shared);
+struct Alarm<'a, V>(&'a Shared<V>);
 
-impl Drop for Alarm<'_> {
+impl<V> Drop for Alarm<'_, V> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             lock(&self.0.shelf).broken = true;

@@ -1,6 +1,7 @@
 //! What must hold of every decoder, whatever bytes it is given: used by the tests of each format.
 
 use crate::example::format::{Entry, Found, KEPT_REASONS, OpenError, Opened, Options, Scratch};
+use crate::example::number::Number;
 use crate::example::{Block, Label};
 
 /// A row as a test wants to see it.
@@ -87,9 +88,15 @@ pub(in crate::example) fn holds(entry: &Entry, options: &Options, text: &[u8]) {
     assert_eq!(skipping.reasons.first(), found.problem.as_ref());
     assert!(rows(&all).starts_with(&rows(&block)));
     consistent(&all, &skipping, chunk);
+
+    for decoder in [strict.decoder, lax.decoder] {
+        let mut wide = Block::new();
+        let found = decoder.decode_f64(chunk, &mut wide, &mut Scratch::default());
+        consistent(&wide, &found, chunk);
+    }
 }
 
-fn consistent(block: &Block<f32>, found: &Found, chunk: &[u8]) {
+fn consistent<V: Number>(block: &Block<V>, found: &Found, chunk: &[u8]) {
     let rows = block.len();
     assert_eq!(found.lines, lines(chunk));
     assert_eq!(block.offsets[0], 0);
@@ -101,7 +108,7 @@ fn consistent(block: &Block<f32>, found: &Found, chunk: &[u8]) {
     assert!(block.weights.is_empty() || block.weights.len() == rows);
     assert!(block.weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0));
     assert!(block.lines.is_sorted());
-    assert!(block.values.iter().all(|value| value.is_finite() && *value != 0.0));
+    assert!(block.values.iter().all(|value| value.is_finite() && value.f64() != 0.0));
     for k in 0..rows {
         let row = &block.indices[block.offsets[k]..block.offsets[k + 1]];
         assert!(row.is_sorted_by(|a, b| a < b));

@@ -2,7 +2,9 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 
+use super::beyond;
 use crate::example::format::{Found, KEPT_REASONS, Problem, Scratch};
+use crate::example::number::Number;
 use crate::example::{Block, Label};
 
 /// What is wrong within a record: how many bytes of the record are before it, and why.
@@ -42,28 +44,28 @@ pub(in crate::example) struct Head {
 }
 
 /// What a format fills while it reads a record.
-pub(in crate::example) struct Row<'a> {
+pub(in crate::example) struct Row<'a, V> {
     /// The features, in any order, none of them 0.
-    pairs: &'a mut Vec<(u32, f32)>,
+    pairs: &'a mut Vec<(u32, V)>,
     /// A place to build names.
     pub(in crate::example) text: &'a mut Vec<u8>,
     seen: &'a mut Vec<u64>,
     names: &'a mut Vec<(u32, Box<str>)>,
 }
 
-impl Row<'_> {
+impl<V: Number> Row<'_, V> {
     /// Adds a feature that has a fixed place.
     #[inline]
-    pub(in crate::example) fn place(&mut self, index: u32, value: f32) {
-        if value != 0.0 {
+    pub(in crate::example) fn place(&mut self, index: u32, value: V) {
+        if value != V::ZERO {
             self.pairs.push((index, value));
         }
     }
 
     /// Adds a hashed feature; its name is made only if its index was never seen by this thread.
     #[inline]
-    pub(in crate::example) fn push(&mut self, index: u32, value: f32, name: impl FnOnce(&mut Vec<u8>)) {
-        if value == 0.0 {
+    pub(in crate::example) fn push(&mut self, index: u32, value: V, name: impl FnOnce(&mut Vec<u8>)) {
+        if value == V::ZERO {
             return;
         }
         self.pairs.push((index, value));
@@ -88,13 +90,13 @@ pub(in crate::example) fn line(chunk: &[u8], from: usize) -> (usize, u64) {
 /// Reads the records of a chunk into rows. `split` finds the end of the record that begins at a
 /// byte (its newline, or the chunk's end) and how many newlines are within; `read` fills a row, or
 /// says that the record is blank. A bad record leaves no trace, neither rows nor names.
-pub(in crate::example) fn records(
+pub(in crate::example) fn records<V: Number>(
     chunk: &[u8],
     skip: bool,
-    block: &mut Block<f32>,
-    scratch: &mut Scratch,
+    block: &mut Block<V>,
+    scratch: &mut Scratch<V>,
     mut split: impl FnMut(&[u8], usize) -> (usize, u64),
-    mut read: impl FnMut(&[u8], &mut Row<'_>) -> Result<Option<Head>, Fault>,
+    mut read: impl FnMut(&[u8], &mut Row<'_, V>) -> Result<Option<Head>, Fault>,
 ) -> Found {
     let mut found = Found::default();
     let mut from = 0;
@@ -146,22 +148,22 @@ pub(in crate::example) fn records(
 
 /// Sorts the features and sums those of one index. Features of one index are summed in the order of
 /// their values, not of their appearance, so that a row does not depend on how its line is arranged.
-fn settle(pairs: &mut Vec<(u32, f32)>) -> Result<(), Fault> {
+fn settle<V: Number>(pairs: &mut Vec<(u32, V)>) -> Result<(), Fault> {
     if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
-        pairs.sort_unstable_by_key(|&(index, value)| (index, value.to_bits()));
+        pairs.sort_unstable_by_key(|&(index, value)| (index, value.bits()));
         let mut kept = 0;
         let mut next = 0;
         while next < pairs.len() {
             let index = pairs[next].0;
             let run = pairs[next..].iter().take_while(|pair| pair.0 == index).count();
-            let sum: f64 = pairs[next..next + run].iter().map(|pair| f64::from(pair.1)).sum();
-            let value = sum as f32;
+            let sum: f64 = pairs[next..next + run].iter().map(|pair| pair.1.f64()).sum();
+            let value = V::from_f64(sum);
             if !value.is_finite() {
-                let message = format!("the {run} features of index {index} sum beyond the range of f32");
+                let message = format!("the {run} features of index {index} sum {}", beyond::<V>());
                 return Err(Fault::new(0, message));
             }
             pairs[kept] = (index, value);
-            kept += usize::from(value != 0.0);
+            kept += usize::from(value != V::ZERO);
             next += run;
         }
         pairs.truncate(kept);
@@ -169,7 +171,7 @@ fn settle(pairs: &mut Vec<(u32, f32)>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn append(block: &mut Block<f32>, pairs: &[(u32, f32)], head: Head, line: u64, column: u64) {
+fn append<V: Number>(block: &mut Block<V>, pairs: &[(u32, V)], head: Head, line: u64, column: u64) {
     if head.weight != 1.0 && block.weights.is_empty() {
         block.weights.resize(block.len(), 1.0);
     }

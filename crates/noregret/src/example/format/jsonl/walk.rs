@@ -9,6 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::Jsonl;
 use crate::example::Label;
+use crate::example::number::Number;
 use crate::example::text::{self, Row};
 
 /// How deep objects and arrays may be nested.
@@ -25,9 +26,9 @@ pub(super) struct Buffers {
     places: Vec<Range<usize>>,
 }
 
-pub(super) struct Walk<'a, 'r> {
+pub(super) struct Walk<'a, 'r, V> {
     decoder: &'a Jsonl,
-    row: &'a mut Row<'r>,
+    row: &'a mut Row<'r, V>,
     buffers: &'a mut Buffers,
     depth: usize,
     label: Option<Label>,
@@ -35,15 +36,15 @@ pub(super) struct Walk<'a, 'r> {
 }
 
 /// What stands at the end of a path.
-enum Scalar<'s> {
-    /// The number as f64 and as f32.
-    Number(f64, f32),
+enum Scalar<'s, V> {
+    /// The number as f64 and as the kind that values are read as.
+    Number(f64, V),
     Text(&'s str),
     Truth(bool),
 }
 
-impl<'a, 'r> Walk<'a, 'r> {
-    pub(super) fn new(decoder: &'a Jsonl, row: &'a mut Row<'r>, buffers: &'a mut Buffers) -> Self {
+impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
+    pub(super) fn new(decoder: &'a Jsonl, row: &'a mut Row<'r, V>, buffers: &'a mut Buffers) -> Self {
         buffers.path.clear();
         buffers.keys.clear();
         buffers.places.clear();
@@ -68,7 +69,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         text::excerpt(&self.buffers.path)
     }
 
-    fn scalar(&mut self, scalar: &Scalar<'_>) -> Result<(), String> {
+    fn scalar(&mut self, scalar: &Scalar<'_, V>) -> Result<(), String> {
         if self.at(self.decoder.label.as_deref()) {
             return self.set_label(scalar);
         }
@@ -77,17 +78,16 @@ impl<'a, 'r> Walk<'a, 'r> {
         }
         match *scalar {
             Scalar::Number(_, value) if value.is_finite() => self.value(value),
-            Scalar::Number(wide, _) => Err(format!(
-                "the value {wide:e} of `{}` is beyond the range of f32 (about 3.4e38)",
-                self.path()
-            )),
-            Scalar::Truth(truth) => self.value(f32::from(u8::from(truth))),
+            Scalar::Number(wide, _) => {
+                Err(format!("the value {wide:e} of `{}` is {}", self.path(), text::beyond::<V>()))
+            }
+            Scalar::Truth(truth) => self.value(if truth { V::ONE } else { V::ZERO }),
             Scalar::Text("") => Ok(()),
             Scalar::Text(text) => self.word(text),
         }
     }
 
-    fn set_label(&mut self, scalar: &Scalar<'_>) -> Result<(), String> {
+    fn set_label(&mut self, scalar: &Scalar<'_, V>) -> Result<(), String> {
         if self.label.is_some() {
             return Err(format!("the label `{}` is there twice", self.path()));
         }
@@ -100,7 +100,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         Ok(())
     }
 
-    fn set_weight(&mut self, scalar: &Scalar<'_>) -> Result<(), String> {
+    fn set_weight(&mut self, scalar: &Scalar<'_, V>) -> Result<(), String> {
         if self.weight.is_some() {
             return Err(format!("the importance weight `{}` is there twice", self.path()));
         }
@@ -114,8 +114,8 @@ impl<'a, 'r> Walk<'a, 'r> {
     }
 
     /// A feature with the name of the path.
-    fn value(&mut self, value: f32) -> Result<(), String> {
-        if value == 0.0 {
+    fn value(&mut self, value: V) -> Result<(), String> {
+        if value == V::ZERO {
             return Ok(());
         }
         let path = &self.buffers.path;
@@ -144,7 +144,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             return Err(format!("`{}` is not a number, and the model has no place for text", self.path()));
         };
         self.decoder.limit.check(index, 0).map_err(|fault| fault.message)?;
-        self.row.push(index, 1.0, |_| {});
+        self.row.push(index, V::ONE, |_| {});
         Ok(())
     }
 
@@ -185,9 +185,9 @@ impl<'a, 'r> Walk<'a, 'r> {
 }
 
 /// A value anywhere in the record.
-struct Node<'w, 'a, 'r>(&'w mut Walk<'a, 'r>);
+struct Node<'w, 'a, 'r, V>(&'w mut Walk<'a, 'r, V>);
 
-impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_> {
+impl<'de, V: Number> DeserializeSeed<'de> for Node<'_, '_, '_, V> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -195,7 +195,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_, '_, '_> {
+impl<'de, V: Number> Visitor<'de> for Node<'_, '_, '_, V> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -207,15 +207,15 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.0.scalar(&Scalar::Number(value as f64, value as f32)).map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value as f64, V::from_i64(value))).map_err(E::custom)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.0.scalar(&Scalar::Number(value as f64, value as f32)).map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value as f64, V::from_u64(value))).map_err(E::custom)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.0.scalar(&Scalar::Number(value, value as f32)).map_err(E::custom)
+        self.0.scalar(&Scalar::Number(value, V::from_f64(value))).map_err(E::custom)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {

@@ -168,8 +168,10 @@ fn every_short_value_is_the_nearest_number() {
             text[1..3].copy_from_slice(b"1:");
             text[3..].fill(b' ');
             text[3..3 + value.len()].copy_from_slice(value.as_bytes());
-            let feature = token::read(&text).unwrap();
+            let feature = token::read::<f32>(&text).unwrap();
             assert_eq!(feature.value.to_bits(), value.parse::<f32>().unwrap().to_bits(), "{value}");
+            let wide = token::read::<f64>(&text).unwrap();
+            assert_eq!(wide.value.to_bits(), value.parse::<f64>().unwrap().to_bits(), "{value}");
             assert_eq!(feature.length, 3 + value.len());
         }
     }

@@ -3,18 +3,18 @@
 // A call per token would cost more than what is called.
 #![allow(clippy::inline_always)]
 
-use crate::example::number::ratio_f32;
+use crate::example::number::Number;
 
 /// How many bytes [`read`] looks at: a space, 6 digits, a colon, a sign, a digit, a point, 16
 /// digits, and what ends them.
 pub(super) const WINDOW: usize = 32;
 
 /// A feature as it stands in the file.
-pub(super) struct Feature {
+pub(super) struct Feature<V> {
     /// The index, not yet counted from 0.
     pub index: u32,
     /// The value.
-    pub value: f32,
+    pub value: V,
     /// How many bytes it took, the space before it included.
     pub length: usize,
 }
@@ -79,7 +79,7 @@ fn word(bytes: &[u8; WINDOW], at: usize) -> u64 {
 /// Lengths are told by comparing with one constant each: the processor guesses them well, and then
 /// need not wait for the end of one token to begin with the next.
 #[inline(always)]
-pub(super) fn read(bytes: &[u8; WINDOW]) -> Option<Feature> {
+pub(super) fn read<V: Number>(bytes: &[u8; WINDOW]) -> Option<Feature<V>> {
     let raw = word(bytes, 0);
     let first = raw ^ ZEROS;
     let mask = others(first);
@@ -103,14 +103,13 @@ pub(super) fn read(bytes: &[u8; WINDOW]) -> Option<Feature> {
     }
     // Signs come in no order that could be guessed, so this is no branch.
     let negative = bytes[colon + 1] == b'-';
-    let (value, end) = unsigned(bytes, colon + 1 + usize::from(negative))?;
-    let value = f32::from_bits(value.to_bits() | u32::from(negative) << 31);
-    Some(Feature { index, value, length: end })
+    let (value, end) = unsigned::<V>(bytes, colon + 1 + usize::from(negative))?;
+    Some(Feature { index, value: value.signed(negative), length: end })
 }
 
 /// The value that begins at `at`, and where it ends.
 #[inline(always)]
-fn unsigned(bytes: &[u8; WINDOW], at: usize) -> Option<(f32, usize)> {
+fn unsigned<V: Number>(bytes: &[u8; WINDOW], at: usize) -> Option<(V, usize)> {
     let raw = word(bytes, at);
     let value = raw ^ ZEROS;
     let mask = others(value);
@@ -118,7 +117,7 @@ fn unsigned(bytes: &[u8; WINDOW], at: usize) -> Option<(f32, usize)> {
     if (raw >> 8) as u8 != b'.' {
         let end = (raw >> 8) as u8;
         let fits = mask & 0x80 == 0 && (end == b' ' || end == b'\n');
-        return fits.then_some((whole as f32, at + 1));
+        return fits.then_some((V::digit(whole), at + 1));
     }
     let (m, tenth, places) = if fraction::<5>(mask) {
         (digits::<2, 5>(value) + whole * 100_000, 1e-5, 5)
@@ -139,10 +138,7 @@ fn unsigned(bytes: &[u8; WINDOW], at: usize) -> Option<(f32, usize)> {
         return None;
     };
     let end = bytes[at + 2 + places];
-    // Exact, though 10^-places is not: with at most 7 digits m / 10^places is no midpoint of two
-    // f32 (a midpoint has 25 significant bits, m has fewer), and it keeps further away from one
-    // than 2^-25 / 5^6 of its size, while the product in f64 is off by less than 2^-52.
-    (end == b' ' || end == b'\n').then_some(((f64::from(m) * tenth) as f32, at + 2 + places))
+    (end == b' ' || end == b'\n').then_some((V::short(m, places, tenth), at + 2 + places))
 }
 
 /// The number written by 8 digits (0 to 9 each), the first in the lowest byte.
@@ -153,7 +149,7 @@ fn eight(word: u64) -> u64 {
 
 /// A value with 7 to 16 digits after the point.
 #[inline(never)]
-fn long(bytes: &[u8; WINDOW], at: usize, whole: u64) -> Option<(f32, usize)> {
+fn long<V: Number>(bytes: &[u8; WINDOW], at: usize, whole: u64) -> Option<(V, usize)> {
     let mut m = whole;
     let mut f = 0;
     let first = word(bytes, at + 2) ^ ZEROS;
@@ -173,5 +169,5 @@ fn long(bytes: &[u8; WINDOW], at: usize, whole: u64) -> Option<(f32, usize)> {
     if end != b' ' && end != b'\n' {
         return None;
     }
-    Some((ratio_f32(m, f)?, at + 2 + f))
+    Some((V::ratio(m, f)?, at + 2 + f))
 }
