@@ -397,7 +397,8 @@ fn averages_under_projection_and_shrinkage_are_those_of_the_stored_iterates() {
             (if k % 4 < 2 { 1.0 } else { -1.0 }, [1.0, 2.0, 0.0, 0.25][k as usize % 4], x)
         })
         .collect();
-    for entry in noregret::learner::ENTRIES {
+    // A mixture's weights are those of whichever member is the heaviest; its average has a test of its own.
+    for entry in noregret::learner::ENTRIES.iter().filter(|e| e.name != "auto") {
         for given in variants(entry.name) {
             let mut config = config(entry.name, "hinge", &given);
             config.average = true;
