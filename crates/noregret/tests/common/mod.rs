@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::needless_for_each)]
 
+pub mod claims;
+
 use noregret::engine::{Config, Engine};
 use noregret::example::Block;
 use noregret::learner::{self, Losses};

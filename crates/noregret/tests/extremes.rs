@@ -1,0 +1,246 @@
+//! Claims at the ends of what f64 can hold, and where a condition fails by a hair.
+
+mod common;
+
+use common::claims::*;
+use common::*;
+use noregret::engine::{Config, Engine};
+use noregret::loss;
+use noregret::regret::{Comparator, Sum};
+
+const D: u32 = 5;
+
+#[test]
+fn weights_that_are_no_binary_fractions_do_not_lift_the_mistake_ledger() {
+    // Every round is a mistake, and u = 0 has hinge loss 1 in each. A plain sum of 0.3 runs ahead
+    // by 3.5e-12 of itself.
+    let rows: Vec<Row> =
+        (0..200_000).map(|k| (if k % 2 == 0 { 1.0 } else { -1.0 }, 0.3, vec![(0, 1.0)])).collect();
+    let mut config = Config::new("perceptron", "hinge");
+    config.bias = false;
+    let mut engine = Engine::new(config).unwrap();
+    engine.learn_f64(block(&rows).rows()).unwrap();
+    let best = engine.ledger().best_at_least(&Comparator::L2 { radius: 1e-9 }).unwrap();
+    assert!(best <= 1.0 && best > 1.0 - 1e-8, "{best}");
+}
+
+#[test]
+fn weights_near_the_end_of_f64_do_not_make_a_certificate_false() {
+    for weight in [1e-170, 1e-300, 1e-310, 3e-323] {
+        let rows: Vec<Row> = (0..3000)
+            .map(|k| {
+                (if k % 3 == 0 { 1.0 } else { -1.0 }, weight, vec![(0, 0.1), (1, f64::from(k % 7) / 3.0)])
+            })
+            .collect();
+        for name in ["projected-ogd", "ftrl", "ogd", "adagrad", "exponentiated"] {
+            let mut config = Config::new(name, "logistic");
+            config.radius = Some(2.0);
+            check_claims(&config, &rows, 2, 8);
+        }
+    }
+}
+
+#[test]
+fn a_sum_that_grows_and_shrinks_back_keeps_the_iterates_in_the_ball() {
+    // |S|^2 climbs to 10^7 and returns to about 1, while rounding leaves its traces in it.
+    let mut rows: Vec<Row> = Vec::new();
+    for k in 0..40_000 {
+        let y = if k < 20_000 { 0.1 } else { -0.1 };
+        rows.push((y, 1.0, vec![(0, 0.7 + 0.1 * (f64::from(k) * 0.37).sin()), (1, 1.3)]));
+    }
+    let run_with = |name: &str, given: &[(&'static str, &'static str)]| {
+        let mut config = config(name, "linear", given);
+        config.bias = false;
+        config.radius = Some(1.0);
+        let mut engine = Engine::new(config).unwrap();
+        let block = block(&rows);
+        for k in 0..rows.len() {
+            engine.learn_f64(block.rows().slice(k, k + 1)).unwrap();
+            if k + 100 > rows.len() || k % 1000 == 0 {
+                let length = engine.weights().norm();
+                // |S| > alpha in all of these rounds: both are on the sphere, not merely inside.
+                assert!((length - 1.0).abs() <= 1e-9, "{name}: {length} at {k}");
+            }
+        }
+    };
+    run_with("follow-the-leader", &[]);
+    run_with("ftrl", &[("alpha", "0.000001")]);
+}
+
+#[test]
+fn exponential_weights_stay_on_their_set_when_the_scale_changes() {
+    for class in ["l1", "simplex"] {
+        let mut config = config("exponentiated", "linear", &[("eta", "1")]);
+        config.comparator = Some(class.to_owned());
+        config.radius = Some(1.0);
+        config.dimension = Some(10);
+        config.bias = false;
+        let mut rows: Vec<Row> = vec![(1.0, 1.0, (0..10).map(|i| (i, 1.0)).collect())];
+        rows.push((1.0, 1.0, vec![(3, 1e30)]));
+        rows.push((-1.0, 1.0, vec![(4, 0.5)]));
+        rows.push((-1.0, 1.0, vec![(3, 1e30)]));
+        rows.push((-1.0, 1.0, vec![(2, 0.5), (3, 0.1)]));
+        let run = run(&config, &rows, 10);
+        for w in run.iterates.iter().skip(1).chain([&dense(&run.engine.weights(), 10)]) {
+            let mass: f64 = w.iter().map(|v| v.abs()).sum();
+            assert!(mass <= 1.0 + 1e-9, "{class}: {mass}");
+            assert!(class == "l1" || (mass - 1.0).abs() < 1e-9, "{class}: {mass}");
+        }
+    }
+}
+
+#[test]
+fn rows_far_longer_than_promised_leave_the_average_right() {
+    let rows: Vec<Row> = (0..200)
+        .map(|k: u32| {
+            let scale = if k == 90 { 1e30 } else { 100.0 };
+            let x = vec![(k % 3, scale * (0.3 + f64::from(k % 5))), (3, scale * f64::from(k % 2))];
+            (if k % 7 < 3 { 1.0 } else { -1.0 }, 1.0, x)
+        })
+        .collect();
+    for (name, given) in [
+        ("subgradient", vec![("horizon", "4")]),
+        ("projected-ogd", vec![("eta", "3")]),
+        ("ftrl", vec![]),
+        ("ftrl", vec![("alpha", "0.01")]),
+    ] {
+        let mut config = config(name, "hinge", &given);
+        config.average = true;
+        config.radius = Some(1.0);
+        check_average(&config, &rows, 4);
+    }
+}
+
+#[test]
+fn the_bound_on_the_simplex_is_withheld_when_a_feature_is_beyond_the_dimension() {
+    let mut config = Config::new("exponentiated", "linear");
+    config.comparator = Some("simplex".to_owned());
+    config.dimension = Some(1);
+    config.bias = false;
+    let mut engine = Engine::new(config).unwrap();
+    engine.learn_f64(block(&[(1.0, 1.0, vec![(0, 1.0)])]).rows()).unwrap();
+    assert!(engine.bound().unwrap().unmet.is_empty());
+    engine.learn_f64(block(&[(1.0, 1.0, vec![(1, 1.0)])]).rows()).unwrap();
+    assert!(engine.bound().unwrap().regret_at_most.is_none());
+}
+
+#[test]
+fn gradients_whose_squares_could_not_be_summed_are_refused() {
+    for class in ["l1", "simplex"] {
+        let mut config = Config::new("exponentiated", "linear");
+        config.comparator = Some(class.to_owned());
+        config.dimension = Some(2);
+        let mut engine = Engine::new(config).unwrap();
+        // |g|^2 is a number in every round, but their sum might not be.
+        for label in [9e153, 1e200] {
+            assert!(engine.learn_f64(block(&[(label, 1.0, vec![(0, 1.0)])]).rows()).is_err());
+            assert_eq!(engine.examples(), 0);
+        }
+        engine.learn_f64(block(&[(1.0, 1.0, vec![(0, 1.0)])]).rows()).unwrap();
+        assert!(engine.bound().unwrap().regret_at_most.is_some());
+    }
+}
+
+#[test]
+fn a_norm_that_grew_and_shrank_is_not_understated_in_the_penalised_loss() {
+    let mut config = config("ogd", "absolute", &[("schedule", "constant"), ("eta", "0.1")]);
+    config.comparator = Some("ridge".to_owned());
+    config.l2 = Some(1.0);
+    config.bias = false;
+    let mut rows: Vec<Row> = Vec::new();
+    for scale in [1e3, 1e2, 3.0, 0.1] {
+        for k in 0..50 {
+            let y = if k < 25 { 1e9 } else { -1e9 };
+            rows.push((y, 1.0, vec![(0, scale * 1.1), (1, scale / 3.0)]));
+        }
+    }
+    let run = run(&config, &rows, 2);
+    let loss = loss::build("absolute", []).unwrap();
+    let mut exact = Sum::default();
+    for (k, (y, _, _)) in rows.iter().enumerate() {
+        exact.add(loss.value(run.z[k], *y));
+        let w = norm(&run.iterates[k]);
+        exact.add(w * w / 2.0);
+    }
+    let certificate = run.engine.certificate().unwrap();
+    let best = certificate.best_at_least;
+    assert!(certificate.regret_at_most >= exact.value() / rows.len() as f64 - best - 1e-13 * best.abs());
+}
+
+fn iid(weights: &[f64]) -> Vec<Row> {
+    let row = |(k, c): (usize, &f64)| {
+        let y = if k.is_multiple_of(3) { 1.0 } else { -1.0 };
+        (y, *c, vec![(k as u32 % 2, 0.5)])
+    };
+    weights.iter().enumerate().map(row).collect()
+}
+
+#[test]
+fn risk_needs_every_weight_to_be_one_and_zero_is_not_one() {
+    let risk = |weights: &[f64]| {
+        let mut engine = Engine::new(Config::new("projected-ogd", "hinge")).unwrap();
+        engine.learn_f64(block(&iid(weights)).rows()).unwrap();
+        engine.risk()
+    };
+    assert!(risk(&[1.0, 1.0, 1.0]).at_most.is_some());
+    for weights in [[1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [0.5, 0.5, 0.5], [0.0, 0.0, 0.0]] {
+        let risk = risk(&weights);
+        assert!(risk.at_most.is_none() && !risk.unmet.is_empty(), "{weights:?} {risk:?}");
+    }
+}
+
+#[test]
+fn excess_risk_is_stated_only_for_comparators_inside_the_learners_ball() {
+    let excess = |class: &str, learner: &str, l2: Option<f64>| {
+        let mut config = Config::new(learner, "hinge");
+        config.comparator = Some(class.to_owned());
+        config.radius = Some(3.0);
+        config.l2 = l2;
+        config.row_bound = Some(1.2);
+        let mut engine = Engine::new(config).unwrap();
+        engine.learn_f64(block(&iid(&[1.0; 40])).rows()).unwrap();
+        let risk = engine.risk();
+        assert!(risk.at_most.is_some(), "{risk:?}");
+        risk.excess_at_most
+    };
+    assert!(excess("l2", "projected-ogd", None).is_some());
+    assert!(excess("l1", "projected-ogd", None).is_some());
+    // A comparator with |u_i| <= 3 may have Euclidean norm 3 sqrt(d).
+    assert!(excess("linf", "projected-ogd", None).is_none());
+    // The iterates stay within 1.2/sigma = 1.2 < 3; with sigma = 0.1 within 12.
+    assert!(excess("l2", "strongly-convex-ogd", Some(1.0)).is_none());
+    assert!(excess("l2", "strongly-convex-ogd", Some(0.1)).is_some());
+}
+
+#[test]
+fn nothing_is_claimed_before_the_first_round() {
+    for config in every_config(true, None, D) {
+        let mut engine = Engine::new(config.clone()).unwrap();
+        for _ in 0..2 {
+            assert!(engine.certificate().is_none(), "{config:?}");
+            assert!(engine.bound().is_none(), "{config:?}");
+            assert!(engine.risk().at_most.is_none(), "{config:?}");
+            assert!(engine.average_loss().is_none() && engine.averaged().is_none());
+            // A row of weight 0 is no round.
+            engine.learn_f64(block(&[(1.0, 0.0, vec![(0, 1.0)])]).rows()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_cancels_inside_the_poisson_loss_is_covered() {
+    // Near y = e and z = 1 the loss e^z - y z, its slope and its floor y - y ln y are differences of
+    // numbers near e, each a rounding off; none of them is larger than that rounding itself.
+    let loss = loss::build("poisson", []).unwrap();
+    for k in 1..60u32 {
+        let y = std::f64::consts::E + f64::from(k) * 4.4e-16;
+        let mut config = config("ogd", "poisson", &[("schedule", "constant"), ("eta", "0.1")]);
+        config.bias = false;
+        config.radius = Some(2.0);
+        let run = run(&config, &vec![(y, 1.0, vec![(0, 1.0)]); 40], 1);
+        let best = run.engine.certificate().unwrap().best_at_least;
+        if loss.floor(y) != 0.0 {
+            assert!(best <= loss.floor(y) - f64::EPSILON * y, "{y}: {best:e} {:e}", loss.floor(y));
+        }
+    }
+}
