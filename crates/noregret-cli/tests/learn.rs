@@ -223,3 +223,24 @@ fn nobody_reading_the_output_is_no_failure() {
     let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(0));
 }
+
+#[test]
+fn no_output_replaces_an_input_or_another_output() {
+    let folder = four();
+    let name = FOUR_FLAGS.split_whitespace().next().unwrap();
+    let before = folder.read(name);
+    folder.run(&format!("learn {FOUR_FLAGS} --model {name}")).exits(2).says(&["would replace the input"]);
+    folder.run(&format!("learn {FOUR_FLAGS} --json {name}")).exits(2).says(&["would replace the input"]);
+    folder.run(&format!("learn {FOUR_FLAGS} --model -")).exits(2).says(&["name one"]);
+    folder.write("same", "");
+    folder.run(&format!("learn {FOUR_FLAGS} --model same --json same")).exits(2).says(&["name two files"]);
+    assert!(folder.read(name) == before);
+}
+
+#[test]
+fn the_verdict_of_a_small_class_says_that_the_model_is_larger() {
+    let folder = Folder::new();
+    folder.run("generate planted --n 2000 --out p.svm").ok();
+    let verdict = folder.learn("p.svm --learner ogd --radius 0.1")["verdict"].as_str().unwrap().to_owned();
+    assert!(verdict.contains("class") && verdict.contains("The model itself is larger"), "{verdict}");
+}
