@@ -2,6 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where progress and messages go. With `--quiet` nothing but errors is said.
 pub(crate) struct Screen {
@@ -36,6 +38,13 @@ impl Screen {
         }
     }
 
+    /// Changes what stands beside the bar.
+    pub(crate) fn tell(&self, message: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(message());
+        }
+    }
+
     /// Takes the bar away.
     pub(crate) fn end_bar(&mut self) {
         if let Some(bar) = self.bar.take() {
@@ -58,4 +67,20 @@ impl Screen {
 /// Writes a line to standard error. That nobody reads it is no reason to fail.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says whether the user wants to stop: true after the first ^C or SIGTERM. A second one ends the program
+/// at once. Where signals cannot be caught, `otherwise` says what ^C will do.
+pub(crate) fn stop_flag(screen: &Screen, otherwise: &str) -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = stop.clone();
+    let set = ctrlc::set_handler(move || {
+        if handler.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    if set.is_err() {
+        screen.say(&format!("noregret: ^C cannot be caught here; it will end the {otherwise}"));
+    }
+    stop
 }

@@ -4,7 +4,8 @@ mod setting;
 mod telling;
 
 use super::predict::as_learned;
-use crate::screen::Screen;
+use crate::output;
+use crate::screen::{Screen, stop_flag};
 use crate::{arguments, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
@@ -19,8 +20,7 @@ use noregret::report::progress::decimal;
 use setting::{Run, Setting};
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use telling::Audited;
 
@@ -62,25 +62,15 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(u64).range(1..))
                 .help("Give up after going through the rows so often"),
         )
-        .arg(arguments::option("positive", "NAME").help("The label that means +1"))
+        .arg(arguments::option("positive", "NAME").allow_hyphen_values(true).help("The label that means +1"))
         .arg(arguments::flag("no-bias").help("No constant feature"));
     arguments::loss_registry(arguments::common(arguments::reading(command)))
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = stop.clone();
-    // A second ^C ends the program at once.
-    let set = ctrlc::set_handler(move || {
-        if handler.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
     let mut screen = Screen::new(matches.get_flag("quiet"));
-    if set.is_err() {
-        screen.say("noregret: ^C cannot be caught here; it will end the audit without an answer");
-    }
+    let stop = stop_flag(&screen, "audit without an answer");
     let tolerance = *matches.get_one::<f64>("tolerance").expect("clap has a default");
     if !(tolerance > 0.0 && tolerance.is_finite()) {
         let message = format!("--tolerance: found {tolerance}, expected a number greater than 0");
@@ -98,6 +88,14 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let skip = options.skip;
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
+    output::check_targets(
+        &inputs,
+        &[
+            ("json", matches.get_one("json")),
+            ("report", matches.get_one("report")),
+            ("plot", matches.get_one("plot")),
+        ],
+    )?;
     let format = arguments::format_name(matches);
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let first = loop {
@@ -142,6 +140,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         let mut last = None;
         let mut watch = |s: &Status| {
             standing.set(Some(*s));
+            screen.tell(|| bracket_text(s));
             let width = s.at_most - s.at_least;
             // A line whenever the bracket has halved.
             if width <= told / 2.0 || told.is_infinite() {

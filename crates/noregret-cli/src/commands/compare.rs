@@ -3,7 +3,7 @@
 mod audits;
 mod entrants;
 
-use crate::screen::Screen;
+use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -19,7 +19,6 @@ use noregret::report::progress::decimal;
 use noregret::report::{Progress, ProgressRow, Run, summary};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -76,18 +75,8 @@ fn after(examples: u64) -> u64 {
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
     picture::check(matches)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = stop.clone();
-    // A second ^C ends the program at once.
-    let set = ctrlc::set_handler(move || {
-        if handler.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
     let mut screen = Screen::new(matches.get_flag("quiet"));
-    if set.is_err() {
-        screen.say("noregret: ^C cannot be caught here; it will end the comparison without an answer");
-    }
+    let stop = stop_flag(&screen, "comparison without an answer");
     let entrants = Entrants::new(matches)?;
     // What can be refused is refused before anything is read.
     entrants.engines(matches, entrants.task().unwrap_or(Task::Binary))?;
@@ -95,6 +84,14 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let skip = options.skip;
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
+    output::check_targets(
+        &inputs,
+        &[
+            ("json", matches.get_one("json")),
+            ("report", matches.get_one("report")),
+            ("plot", matches.get_one("plot")),
+        ],
+    )?;
     let format = arguments::format_name(matches);
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let mut next = wait(&mut reader, &stop)?;

@@ -3,7 +3,7 @@
 mod settings;
 
 use super::predict::{as_learned, same_format};
-use crate::screen::Screen;
+use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output, picture};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
@@ -68,18 +68,8 @@ struct Learning {
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = stop.clone();
-    // A second ^C ends the program at once.
-    let set = ctrlc::set_handler(move || {
-        if handler.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
     let mut screen = Screen::new(matches.get_flag("quiet"));
-    if set.is_err() {
-        screen.say("noregret: ^C cannot be caught here; it will end the run without saving");
-    }
+    let stop = stop_flag(&screen, "run without saving");
     let resumed = matches.get_one::<String>("resume").map(|path| Model::load(Path::new(path))).transpose()?;
     let passes = *matches.get_one::<u32>("passes").expect("clap has a default");
     let settings = Settings::new(matches, resumed.as_ref())?;

@@ -1,6 +1,6 @@
 //! `noregret separate`: a separating hyperplane, or a proof that there is none above a margin.
 
-use crate::screen::Screen;
+use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output};
 use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
@@ -16,7 +16,6 @@ use noregret::separate::{
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -86,18 +85,8 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = stop.clone();
-    // A second ^C ends the program at once.
-    let set = ctrlc::set_handler(move || {
-        if handler.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
     let screen = Screen::new(matches.get_flag("quiet"));
-    if set.is_err() {
-        screen.say("noregret: ^C cannot be caught here; it will end the run without an answer");
-    }
+    let stop = stop_flag(&screen, "run without an answer");
     match matches.get_one::<String>("verify") {
         Some(path) => verify(matches, path, screen, &stop),
         None => search(matches, screen, &stop),
@@ -141,6 +130,10 @@ fn read(
     let options = arguments::options(matches);
     let skip = options.skip;
     let inputs = bytes::expand(&patterns)?;
+    output::check_targets(
+        &inputs,
+        &[("json", matches.get_one("json")), ("certificate", matches.get_one("certificate"))],
+    )?;
     let format = arguments::format_name(matches);
     let mut reader =
         Reader::<f64>::open_as(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
