@@ -7,14 +7,14 @@ pub use config::Config;
 
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows};
-use crate::learner::{self, Mixture, Outcome, Setup, Theorem};
-use crate::loss::{self, Loss};
+use crate::learner::{self, Mixture, Setup, Theorem};
+use crate::loss::{self, Loss, Told};
 use crate::regret::bound::{self, Stated};
-use crate::regret::ledger::{Entered, Extra};
+use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{self, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Judge, Machine, Saved, Vector};
+use crate::round::{Diverged, Entered, Judge, Machine, Saved, Vector};
 use serde::Serialize;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
@@ -80,29 +80,27 @@ struct Bench<'a> {
 
 impl Judge for Bench<'_> {
     #[inline]
-    fn suffer(
-        &mut self,
-        z: f64,
-        y: f64,
-        weight: f64,
-        norm_squared: f64,
-        model: Option<f64>,
-    ) -> Result<Outcome, Diverged> {
-        let loss = self.loss.value(z, y);
-        let slope = self.loss.slope(z, y);
-        let gradient_squared = (weight * slope) * (weight * slope) * norm_squared;
-        let fits = |value: f64| value.abs() <= LARGEST;
-        if !(fits(z) && fits(weight * loss) && fits(weight * slope * z) && fits(gradient_squared)) {
+    fn told(&self, z: f64, y: f64) -> Told {
+        self.loss.told(z, y)
+    }
+
+    #[inline]
+    fn enter(&mut self, round: &Entered) -> Result<(), Diverged> {
+        let &Entered { z, y, weight, loss, slope, norm_squared, .. } = round;
+        let alpha = weight * slope;
+        let sizes = z.abs() + (weight * loss).abs() + (alpha * z).abs() + alpha * alpha * norm_squared;
+        // A NaN is not below anything either.
+        let fits = sizes <= LARGEST;
+        if !fits {
             return Err(Diverged { z, loss });
         }
-        self.tally.enter(z, y, weight);
+        self.tally.enter(z, y, weight, slope);
         if weight > 0.0 {
-            let floor = self.loss.floor(y);
-            self.book.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model });
+            self.book.enter(round);
         } else {
             self.book.pass_over();
         }
-        Ok(Outcome { z, y, weight, slope: weight * slope, norm_squared })
+        Ok(())
     }
 }
 

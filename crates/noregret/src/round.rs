@@ -4,22 +4,40 @@
 //! and `update` are concrete. What does not depend on the learner (the loss, the ledger's scalars,
 //! the counts) is asked once per row through [`Judge`].
 
-use crate::example::{Features, Rows, Value};
+use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Slot, Slots, Theorem};
+use crate::loss::Told;
+
+/// One round, as the ledger and the counts see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entered {
+    /// The prediction.
+    pub z: f64,
+    /// The label.
+    pub y: f64,
+    /// The weight `c`.
+    pub weight: f64,
+    /// The loss before the weight.
+    pub loss: f64,
+    /// The slope before the weight.
+    pub slope: f64,
+    /// The floor of the loss before the weight.
+    pub floor: f64,
+    /// `|x|^2`, the bias included; in a round without slope it may be 0 instead, if another row of the
+    /// stream is as long.
+    pub norm_squared: f64,
+    /// `|w_t|^2`, where it is known.
+    pub model: Option<f64>,
+}
 
 /// The learner-independent half of a round.
 pub trait Judge {
-    /// The learner predicted `z` for a row of squared length `norm_squared` with label `y` and
-    /// importance `weight`: suffer the loss, enter the ledger, and say what happened. `model` is
-    /// `|w|^2` of the iterate, where the learner knows it.
-    fn suffer(
-        &mut self,
-        z: f64,
-        y: f64,
-        weight: f64,
-        norm_squared: f64,
-        model: Option<f64>,
-    ) -> Result<Outcome, Diverged>;
+    /// What the loss says of the prediction `z` for the label `y`.
+    fn told(&self, z: f64, y: f64) -> Told;
+
+    /// Enters a round in the ledger and the counts; or nothing of it, if a number leaves the range of
+    /// f64.
+    fn enter(&mut self, round: &Entered) -> Result<(), Diverged>;
 }
 
 /// A number left the range of f64.
@@ -40,13 +58,29 @@ pub fn learn<L: Learner, V: Value>(
     judge: &mut dyn Judge,
 ) -> Result<(), (usize, Diverged)> {
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
-    for (k, row) in rows.iter().enumerate() {
+    // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
+    // the loss a floor of its own, whose rounding is measured by it) or is longer.
+    let mut longest = 0.0;
+    for k in 0..rows.len() {
+        let row = rows.row(k);
         let z = learner.foresee(slots, row.x);
-        let norm_squared = row.x.norm_squared() + bias;
-        let outcome =
-            judge.suffer(z, row.y, row.weight, norm_squared, learner.norm_squared()).map_err(|d| (k, d))?;
-        if row.weight > 0.0 {
-            learner.update(slots, row.x, &outcome);
+        let Told { value: loss, slope, floor } = judge.told(z, row.y);
+        let norm_squared = if L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {
+            0.0
+        } else {
+            let norm_squared = row.x.norm_squared();
+            if row.weight > 0.0 && norm_squared > longest {
+                longest = norm_squared;
+            }
+            norm_squared + bias
+        };
+        let model = learner.norm_squared();
+        let Row { y, weight, .. } = row;
+        judge
+            .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model })
+            .map_err(|diverged| (k, diverged))?;
+        if weight > 0.0 {
+            learner.update(slots, row.x, &Outcome { z, y, weight, slope: weight * slope, norm_squared });
         }
     }
     Ok(())

@@ -8,10 +8,42 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
     const NAME: &'static str;
     /// The value as f64, exactly.
     fn f64(self) -> f64;
+    /// The sum of the squares in this type, in eight chains, and what it may be off by: a part of
+    /// itself, and a remainder where squares underflow.
+    fn rough_squares(values: &[Self]) -> (f64, f64, f64);
+}
+
+/// See [`Value::rough_squares`]: products and sums lose half an epsilon each, a square at most the least
+/// normal number. The part is generous, so that a length computed in f64 is covered with its own rounding.
+macro_rules! rough_squares {
+    ($float:ty) => {
+        #[inline]
+        fn rough_squares(values: &[Self]) -> (f64, f64, f64) {
+            let mut sums: [$float; 8] = [0.0; 8];
+            let mut chunks = values.chunks_exact(8);
+            for chunk in &mut chunks {
+                for (sum, v) in sums.iter_mut().zip(chunk) {
+                    *sum += v * v;
+                }
+            }
+            for (sum, v) in sums.iter_mut().zip(chunks.remainder()) {
+                *sum += v * v;
+            }
+            let all =
+                ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+            let n = values.len() as f64;
+            (
+                (all).into(),
+                (n / 2.0 + 16.0) * f64::from(<$float>::EPSILON),
+                n * f64::from(<$float>::MIN_POSITIVE),
+            )
+        }
+    };
 }
 
 impl Value for f32 {
     const NAME: &'static str = "f32";
+    rough_squares!(f32);
     #[inline(always)]
     fn f64(self) -> f64 {
         f64::from(self)
@@ -20,6 +52,7 @@ impl Value for f32 {
 
 impl Value for f64 {
     const NAME: &'static str = "f64";
+    rough_squares!(f64);
     #[inline(always)]
     fn f64(self) -> f64 {
         self
@@ -69,6 +102,14 @@ impl<'a, V: Value> Features<'a, V> {
         }
         let rest: f64 = chunks.remainder().iter().map(|v| v.f64() * v.f64()).sum();
         (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    }
+
+    /// Whether `norm_squared` is at most this, told in a fraction of its time; `false` also where it is too
+    /// close to call.
+    #[inline]
+    pub fn surely_not_longer(self, than: f64) -> bool {
+        let (rough, relative, absolute) = V::rough_squares(self.values);
+        rough * (1.0 + relative) + absolute <= than
     }
 
     /// The largest absolute value.
@@ -256,7 +297,7 @@ impl<'a, V: Value> Rows<'a, V> {
     }
 
     /// Row `k`.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, k: usize) -> Row<'a, V> {
         let (from, to) = (self.offsets[k], self.offsets[k + 1]);
         Row {

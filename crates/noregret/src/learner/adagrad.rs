@@ -81,6 +81,7 @@ impl<M: Mean> Slot for Adaptive<M> {
 
 impl<M: Mean> Learner for AdaGrad<M> {
     type Slot = Adaptive<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
         slots.dot(x, |c| c.state.w)

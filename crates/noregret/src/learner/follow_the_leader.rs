@@ -65,6 +65,7 @@ impl FollowTheLeader {
 
 impl Learner for FollowTheLeader {
     type Slot = Dual<NoMean>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
         if self.in_box { slots.dot(x, |c| self.corner(c.s)) } else { self.s.dot(slots, x) }

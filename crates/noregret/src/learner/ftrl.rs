@@ -97,6 +97,7 @@ impl<M> Ftrl<M> {
 
 impl<M: Mean> Learner for Ftrl<M> {
     type Slot = Dual<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Dual<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)

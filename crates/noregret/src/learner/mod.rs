@@ -56,7 +56,8 @@ pub struct Outcome {
     pub weight: f64,
     /// `c loss'(z, y)`: the gradient in `w` is `slope x`.
     pub slope: f64,
-    /// `|x|^2`, the bias included.
+    /// `|x|^2`, the bias included; in a round without slope 0 may stand here for a learner that
+    /// [rests](Learner::RESTS).
     pub norm_squared: f64,
 }
 
@@ -65,6 +66,10 @@ pub struct Outcome {
 pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Per-feature state.
     type Slot: Slot;
+
+    /// Whether a round without slope asks nothing of [`Outcome::norm_squared`], so that it need not be
+    /// computed.
+    const RESTS: bool = false;
 
     /// `<w, x>` for the current iterate. Asking never changes the model.
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;

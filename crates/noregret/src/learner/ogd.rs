@@ -83,6 +83,7 @@ impl<M> Ogd<M> {
 
 impl<M: Mean> Learner for Ogd<M> {
     type Slot = Weight<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)
@@ -90,7 +91,7 @@ impl<M: Mean> Learner for Ogd<M> {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Weight<M>>, x: Features<'_, V>, o: &Outcome) {
         let t = self.w.begin();
-        let eta = if self.constant { self.eta } else { self.eta / t.sqrt() };
+        let eta = if self.constant || o.slope == 0.0 { self.eta } else { self.eta / t.sqrt() };
         self.w.step(slots, x, o, eta * o.slope, None);
     }
 

@@ -63,6 +63,7 @@ impl<M> Perceptron<M> {
 
 impl<M: Mean> Learner for Perceptron<M> {
     type Slot = Weight<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)

@@ -87,6 +87,7 @@ impl<M> ProjectedOgd<M> {
 
 impl<M: Mean> Learner for ProjectedOgd<M> {
     type Slot = Weight<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)
@@ -94,6 +95,9 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Weight<M>>, x: Features<'_, V>, o: &Outcome) {
         let t = self.w.begin();
+        if o.slope == 0.0 {
+            return self.w.step(slots, x, o, 0.0, Some(self.radius));
+        }
         self.largest = self.largest.max(o.slope * o.slope * o.norm_squared);
         let eta = self.eta.unwrap_or_else(|| {
             let g = self.gradient_bound.unwrap_or(self.largest.sqrt());

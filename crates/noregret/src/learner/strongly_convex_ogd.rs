@@ -74,6 +74,7 @@ impl<M> StronglyConvexOgd<M> {
 
 impl<M: Mean> Learner for StronglyConvexOgd<M> {
     type Slot = Dual<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Dual<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)

@@ -91,6 +91,7 @@ impl<M> Subgradient<M> {
 
 impl<M: Mean> Learner for Subgradient<M> {
     type Slot = Weight<M>;
+    const RESTS: bool = true;
 
     fn predict<V: Value>(&self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
         self.w.dot(slots, x)

@@ -1,6 +1,6 @@
 //! The logistic loss: classification with probabilities.
 
-use super::{Entry, Loss, Task, is_sign, x_ln_x};
+use super::{Entry, Loss, Task, Told, is_sign, x_ln_x};
 
 /// `ln(1 + e^(-y z))`. Only negative numbers are exponentiated, so nothing overflows and both tails
 /// keep their relative accuracy.
@@ -16,17 +16,24 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 impl Loss for Logistic {
-    // ln(1 + e^(-y z))
     fn value(&self, z: f64, y: f64) -> f64 {
-        let m = y * z;
-        (-m.abs()).exp().ln_1p() + (-m).max(0.0)
+        self.told(z, y).value
     }
 
-    // -y / (1 + e^(+y z))
     fn slope(&self, z: f64, y: f64) -> f64 {
+        self.told(z, y).slope
+    }
+
+    // ln(1 + e^(-y z)) and -y / (1 + e^(+y z)), from one exponential
+    #[inline]
+    fn told(&self, z: f64, y: f64) -> Told {
         let m = y * z;
         let e = (-m.abs()).exp();
-        -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e)
+        Told {
+            value: e.ln_1p() + (-m).max(0.0),
+            slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e),
+            floor: 0.0,
+        }
     }
 
     fn accepts(&self, y: f64) -> bool {

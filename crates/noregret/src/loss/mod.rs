@@ -71,6 +71,11 @@ pub trait Loss: Send + Sync {
     fn value(&self, z: f64, y: f64) -> f64;
     /// A subgradient in `z`, sign as it is.
     fn slope(&self, z: f64, y: f64) -> f64;
+    /// Value, slope and floor at once: a round asks for all three, and they may share their work. The
+    /// numbers are those of the single functions.
+    fn told(&self, z: f64, y: f64) -> Told {
+        Told { value: self.value(z, y), slope: self.slope(z, y), floor: self.floor(y) }
+    }
     /// Whether `y` is a label this loss can take.
     fn accepts(&self, y: f64) -> bool;
     /// `inf` over `z` of the loss; minus infinity where there is none.
@@ -92,6 +97,17 @@ pub trait Loss: Send + Sync {
     }
     /// The registry entry this loss was made from.
     fn entry(&self) -> &'static Entry;
+}
+
+/// What a loss says of one prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// [`Loss::value`].
+    pub value: f64,
+    /// [`Loss::slope`].
+    pub slope: f64,
+    /// [`Loss::floor`].
+    pub floor: f64,
 }
 
 /// A loss of two straight lines: `max(left (z - at), right (z - at))`.

@@ -13,7 +13,7 @@
 
 use super::{Comparator, Sum, round_down};
 use crate::learner::OwnBook;
-use crate::round::Vector;
+use crate::round::{Entered, Vector};
 use serde::{Deserialize, Serialize};
 
 /// The unit roundoff of f64.
@@ -79,57 +79,44 @@ impl Default for Book {
     }
 }
 
-/// One round, as the book sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Entered {
-    /// The prediction.
-    pub z: f64,
-    /// The label.
-    pub y: f64,
-    /// The weight `c`, above 0.
-    pub weight: f64,
-    /// The loss before the weight.
-    pub loss: f64,
-    /// The slope before the weight.
-    pub slope: f64,
-    /// The floor of the loss before the weight.
-    pub floor: f64,
-    /// `|x|^2`, the bias included.
-    pub norm_squared: f64,
-    /// `|w_t|^2`, where it is known.
-    pub model: Option<f64>,
-}
-
 impl Book {
     /// Enters one round with a weight above 0.
     #[inline]
     pub fn enter(&mut self, r: &Entered) {
-        let loss = r.weight * r.loss;
-        let alpha = r.weight * r.slope;
-        let product = alpha * r.z;
         self.examples += 1;
         self.rounds += 1;
         self.weight.add(r.weight);
-        self.loss.add(loss);
-        self.k.add(loss - product);
-        self.magnitude += loss.abs() + product.abs();
-        if r.floor != 0.0 {
-            self.enter_floor(r);
-        }
         match (&mut self.penalty, r.model) {
             (Some(sum), Some(q)) => sum.add(q / 2.0),
             (penalty, None) => *penalty = None,
             (None, _) => {}
         }
         self.longest_squared = self.longest_squared.max(r.norm_squared);
+        if self.rounds == 1 {
+            (self.heaviest, self.lightest) = (r.weight, r.weight);
+        }
+        self.heaviest = self.heaviest.max(r.weight);
+        self.lightest = self.lightest.min(r.weight);
+        self.largest_label = self.largest_label.max(r.y.abs());
+        if r.floor != 0.0 {
+            self.enter_floor(r);
+        }
+        // A round that lost nothing and has no slope adds 0 to every sum: with hinge loss, most rounds
+        // of a good model.
+        if r.loss == 0.0 && r.slope == 0.0 {
+            return;
+        }
+        let loss = r.weight * r.loss;
+        let alpha = r.weight * r.slope;
+        let product = alpha * r.z;
+        self.loss.add(loss);
+        self.k.add(loss - product);
+        self.magnitude += loss.abs() + product.abs();
         let gradient = alpha * alpha * r.norm_squared;
         self.gradient_squared = self.gradient_squared.max(gradient);
         self.squares.add(gradient);
         // Not the root of `gradient`, whose square leaves the range of f64 first.
         self.reach += alpha.abs() * r.norm_squared.sqrt();
-        self.heaviest = if self.rounds == 1 { r.weight } else { self.heaviest.max(r.weight) };
-        self.lightest = if self.rounds == 1 { r.weight } else { self.lightest.min(r.weight) };
-        self.largest_label = self.largest_label.max(r.y.abs());
     }
 
     /// Counts a row of weight 0: it is predicted and reported, and changes nothing.
@@ -239,7 +226,7 @@ pub struct Extra {
 ///
 /// ```
 /// use noregret::regret::{Book, Comparator, Ledger};
-/// use noregret::regret::ledger::Entered;
+/// use noregret::round::Entered;
 /// // One round of hinge loss at w = 0 with x = (2): loss 1, slope -1.
 /// let mut ledger = Ledger::default();
 /// ledger.book.enter(&Entered {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A running sum whose error does not grow with its length (Neumaier 1974): the low part collects
-/// what each addition loses.
+/// A running sum whose error does not grow with its length: the low part collects what each addition
+/// loses, found without a branch (Knuth's two-sum).
 ///
 /// ```
 /// let mut sum = noregret::regret::Sum::default();
@@ -23,8 +23,8 @@ impl Sum {
     #[inline]
     pub fn add(&mut self, x: f64) {
         let total = self.high + x;
-        self.low +=
-            if self.high.abs() >= x.abs() { (self.high - total) + x } else { (x - total) + self.high };
+        let added = total - self.high;
+        self.low += (self.high - (total - added)) + (x - added);
         self.high = total;
     }
 

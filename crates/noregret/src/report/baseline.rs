@@ -53,6 +53,13 @@ impl LabelStats {
         }
     }
 
+    /// Counts a label -1 or +1 of a classification, whose mean nobody asks for.
+    #[inline]
+    pub fn enter_sign(&mut self, y: f64, weight: f64) {
+        self.weight += weight;
+        self.signs[usize::from(y > 0.0)] += weight;
+    }
+
     fn enter_other(&mut self, y: f64, weight: f64) {
         let Some(others) = &mut self.others else {
             return;
@@ -69,12 +76,12 @@ impl LabelStats {
         self.weight
     }
 
-    /// The weighted mean; `None` before the first label.
+    /// The weighted mean of real labels; `None` before the first.
     pub fn mean(&self) -> Option<f64> {
         (self.weight > 0.0).then_some(self.mean)
     }
 
-    /// The weighted variance around the mean; `None` before the first label.
+    /// The weighted variance of real labels around their mean; `None` before the first.
     pub fn variance(&self) -> Option<f64> {
         (self.weight > 0.0).then(|| self.deviations / self.weight)
     }

@@ -52,10 +52,11 @@ impl Default for Scores {
 
 impl Scores {
     #[inline]
-    pub(super) fn enter(&mut self, z: f64, y: f64, weight: f64) {
+    pub(super) fn enter(&mut self, z: f64, y: f64, weight: f64, slope: f64) {
         let positive = y > 0.0;
         self.bins[bin(z)][usize::from(positive)] += weight;
-        let p = 1.0 / (1.0 + (-z).exp());
+        // The slope is p - 1 for a positive row and p for a negative one.
+        let p = if positive { 1.0 + slope } else { slope };
         let sums = &mut self.calibration[((10.0 * p) as usize).min(9)];
         sums[0] += weight;
         sums[1] += weight * p;
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn a_bin_that_does_not_exist_is_refused() {
         let mut scores = Scores::default();
-        scores.enter(1.0, 1.0, 1.0);
+        scores.enter(1.0, 1.0, 1.0, -0.25);
         let text = serde_json::to_string(&scores).unwrap();
         let bad = text.replace(&format!("[[{},", bin(1.0)), "[[16384,");
         assert!(bad != text && serde_json::from_str::<Scores>(&bad).is_err());

@@ -36,21 +36,23 @@ impl Tally {
         }
     }
 
-    /// Counts one row: its prediction, its label and its weight. A row of weight 0 is a row, and may
-    /// be a mistake or an error, but is no part of weighted statistics.
+    /// Counts one row: its prediction, its label, its weight, and the slope of the loss before the
+    /// weight. A row of weight 0 is a row, and may be a mistake or an error, but is no part of weighted
+    /// statistics.
     #[inline]
-    pub fn enter(&mut self, z: f64, y: f64, weight: f64) {
+    pub fn enter(&mut self, z: f64, y: f64, weight: f64, slope: f64) {
         self.rows += 1;
-        self.labels.enter(y, weight);
         if self.task == Task::Real {
+            self.labels.enter(y, weight);
             return;
         }
+        self.labels.enter_sign(y, weight);
         self.mistakes += u64::from(y * z <= 0.0);
         self.errors += u64::from((z >= 0.0) != (y > 0.0));
         self.previous_errors += u64::from(self.previous != Some(y));
         self.previous = Some(y);
         if let Some(scores) = &mut self.scores {
-            scores.enter(z, y, weight);
+            scores.enter(z, y, weight, slope);
         }
     }
 
@@ -124,7 +126,7 @@ mod tests {
     fn tally(rows: &[(f64, f64, f64)]) -> Tally {
         let mut tally = Tally::new(Task::Binary, true);
         for &(z, y, c) in rows {
-            tally.enter(z, y, c);
+            tally.enter(z, y, c, -y / (1.0 + (y * z).exp()));
         }
         tally
     }
@@ -154,7 +156,7 @@ mod tests {
     #[test]
     fn real_labels_have_no_mistakes_and_no_ranking() {
         let mut tally = Tally::new(Task::Real, false);
-        tally.enter(0.0, 3.5, 1.0);
+        tally.enter(0.0, 3.5, 1.0, -7.0);
         assert_eq!((tally.rows(), tally.mistakes(), tally.error_rate()), (1, None, None));
         assert_eq!((tally.auc(), tally.calibration()), (None, None));
     }
@@ -207,7 +209,7 @@ mod tests {
         let text = serde_json::to_string(&tally(&rows[..400])).unwrap();
         let mut resumed: Tally = serde_json::from_str(&text).unwrap();
         for &(z, y, c) in &rows[400..] {
-            resumed.enter(z, y, c);
+            resumed.enter(z, y, c, -y / (1.0 + (y * z).exp()));
         }
         assert_eq!(resumed, tally(&rows));
     }

@@ -8,8 +8,8 @@ use super::surrogate::{Shape, Surrogate};
 use crate::error::Error;
 use crate::example::{Row, Value};
 use crate::loss::Loss;
-use crate::regret::ledger::Entered;
 use crate::regret::{Book, Comparator, Ledger, Sum, round_up};
+use crate::round::Entered;
 use crate::round::Vector;
 
 /// Why a sweep did not come to its end.

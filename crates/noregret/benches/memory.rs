@@ -1,0 +1,158 @@
+//! One pass over rows that are in memory already, certificate on: M features a second.
+//!
+//! `cargo bench --bench memory -- FILE [--hash BITS] [--reps N] [--only LEARNER/LOSS]` reads FILE once (without one, a generated
+//! stream) and then learns it again and again, every time from nothing, with every pair of learner
+//! and loss below; `plain` is the same descent written out by hand without ledger, projection or counts. The least time
+//! of all repetitions counts, and the runs are interleaved, so that ratios mean something on a machine
+//! that does other things too: take a file of some megabytes and many repetitions there.
+
+use noregret::bytes::Input;
+use noregret::engine::{Config, Engine};
+use noregret::example::{Block, Reader, format::Options};
+use noregret::generate;
+use std::time::{Duration, Instant};
+
+const RUNS: &[(&str, &str)] = &[
+    ("plain", "hinge"),
+    ("projected-ogd", "hinge"),
+    ("plain", "logistic"),
+    ("projected-ogd", "logistic"),
+    ("ftrl", "logistic"),
+    ("adagrad", "logistic"),
+    ("auto", "logistic"),
+];
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
+    let (mut file, mut bits, mut reps, mut only) = (None, None, 5, String::new());
+    while let Some(argument) = arguments.next() {
+        if argument == "--only" {
+            only = arguments.next().expect("a learner or a loss");
+            continue;
+        }
+        let mut number = || arguments.next().and_then(|a| a.parse::<u32>().ok()).expect("a number");
+        match argument.as_str() {
+            "--hash" => bits = Some(number()),
+            "--reps" => reps = number(),
+            _ => file = Some(argument),
+        }
+    }
+    let mut block = file.map_or_else(generated, |file| read(&file));
+    if let Some(bits) = bits {
+        block = hashed(&block, bits);
+    }
+    let nonzeros = block.rows().nonzeros();
+    println!("{} rows, {nonzeros} features", block.len());
+    let runs: Vec<_> = RUNS.iter().filter(|(a, b)| format!("{a}/{b}").contains(&only)).collect();
+    let mut best = vec![u128::MAX; runs.len()];
+    for _ in 0..reps {
+        for (&&(learner, loss), best) in runs.iter().zip(&mut best) {
+            let took = if learner == "plain" {
+                plain(&block, loss == "logistic")
+            } else {
+                learn(&block, learner, loss)
+            };
+            *best = (*best).min(took.as_nanos());
+        }
+    }
+    for (&&(learner, loss), best) in runs.iter().zip(&best) {
+        let ns = *best as f64 / nonzeros as f64;
+        println!("{learner:14} {loss:9} {:8.2} ms  {:7.1} M features/s", *best as f64 / 1e6, 1e3 / ns);
+    }
+}
+
+/// The table of slots is made before the clock starts, by a row that has the last feature.
+fn learn(block: &Block<f32>, learner: &str, loss: &str) -> Duration {
+    let mut engine = Engine::new(config(learner, loss)).expect("a learner that can be built");
+    let last = block.indices.iter().copied().max().unwrap_or(0);
+    engine.learn(Block::from_rows(&[(1.0, vec![(last, 1e-3)])]).rows()).expect("one row");
+    let start = Instant::now();
+    engine.learn(block.rows()).expect("rows that can be learned");
+    std::hint::black_box(engine.average_loss());
+    start.elapsed()
+}
+
+/// A ball in which hinge loss is 0 in most rounds, as it is for a good model.
+fn config(learner: &str, loss: &str) -> Config {
+    let mut config = Config::new(learner, loss);
+    config.radius = (learner == "projected-ogd").then_some(100.0);
+    config
+}
+
+/// `w -= eta/sqrt(t) slope x` in f64, and nothing else.
+fn plain(block: &Block<f32>, logistic: bool) -> Duration {
+    let rows = block.rows();
+    let end = rows.indices.iter().max().map_or(0, |&i| i as usize + 1);
+    let mut w = vec![0.0f64; end];
+    let mut total = 0.0;
+    let start = Instant::now();
+    for (t, row) in rows.iter().enumerate() {
+        let mut sums = [0.0; 4];
+        let (mut i4, mut v4) = (row.x.indices.chunks_exact(4), row.x.values.chunks_exact(4));
+        for (i, v) in (&mut i4).zip(&mut v4) {
+            for k in 0..4 {
+                sums[k] += w[i[k] as usize] * f64::from(v[k]);
+            }
+        }
+        let rest = i4.remainder().iter().zip(v4.remainder());
+        let z = sums.iter().sum::<f64>() + rest.map(|(&i, &v)| w[i as usize] * f64::from(v)).sum::<f64>();
+        let m = row.y * z;
+        let slope = if logistic {
+            total += (-m).exp().ln_1p();
+            -row.y / (1.0 + m.exp())
+        } else {
+            total += (1.0 - m).max(0.0);
+            if m < 1.0 { -row.y } else { 0.0 }
+        };
+        if slope != 0.0 {
+            let step = 100.0 / ((t + 1) as f64).sqrt() * slope;
+            for (&i, &v) in row.x.indices.iter().zip(row.x.values) {
+                w[i as usize] -= step * f64::from(v);
+            }
+        }
+    }
+    std::hint::black_box((total, w));
+    start.elapsed()
+}
+
+fn generated() -> Block<f32> {
+    let stream = generate::find("rcv1-like").expect("a stream of that name");
+    stream.block(&stream.request(Some(20_000), None, None, 1).expect("a request"))
+}
+
+fn read(file: &str) -> Block<f32> {
+    let mut reader = Reader::open(vec![Input::Path(file.into())], None, Options::default(), 1, 1 << 20)
+        .expect("a file that can be read");
+    let mut all = Block::new();
+    while let Some(block) = reader.next().expect("rows that can be read") {
+        for k in 0..block.len() {
+            let range = block.offsets[k]..block.offsets[k + 1];
+            let y = match block.raw_labels[k] {
+                noregret::example::Label::Number(y) if y > 0.0 => 1.0,
+                _ => -1.0,
+            };
+            let pairs = block.indices[range.clone()].iter().copied();
+            all.push(y, 1.0, pairs.zip(block.values[range].iter().copied()));
+        }
+        reader.recycle(block);
+    }
+    all
+}
+
+/// The same rows with every index sent to one of `2^bits` places, in ascending order.
+fn hashed(block: &Block<f32>, bits: u32) -> Block<f32> {
+    let mut all = Block::new();
+    for row in block.rows().iter() {
+        let mut pairs: Vec<(u32, f32)> = row
+            .x
+            .indices
+            .iter()
+            .zip(row.x.values)
+            .map(|(i, &v)| (i.wrapping_mul(2654435761) >> (32 - bits), v))
+            .collect();
+        pairs.sort_unstable_by_key(|&(i, _)| i);
+        pairs.dedup_by_key(|(i, _)| *i);
+        all.push(row.y, 1.0, pairs);
+    }
+    all
+}
