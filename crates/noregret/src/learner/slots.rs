@@ -4,6 +4,8 @@
 //! `S = sum of alpha_t x_t`. A learner changes a slot only through [`Slots::enter`], which adds to
 //! `S` in the same touch, so that the certificate costs no second cache miss and cannot be forgotten.
 
+mod pages;
+
 use crate::example::{Features, Value};
 
 /// The state a learner keeps for one feature, as a fixed list of named numbers.
@@ -123,8 +125,17 @@ impl<T: Slot> Slots<T> {
     #[inline]
     pub fn grow(&mut self, end: usize) {
         if end > self.cells.len() {
-            self.cells.resize(end, Cell::default());
+            self.enlarge(end);
         }
+    }
+
+    #[cold]
+    fn enlarge(&mut self, end: usize) {
+        if end > self.cells.capacity() {
+            self.cells.reserve(end - self.cells.len());
+            pages::ask(self.cells.spare_capacity_mut());
+        }
+        self.cells.resize(end, Cell::default());
     }
 
     /// Every cell, the features in order and then the bias.
