@@ -31,25 +31,45 @@ pub fn murmur3(key: &[u8], seed: u32) -> u32 {
     let mut h = seed;
     let mut words = key.chunks_exact(4);
     for word in &mut words {
-        h ^= scramble(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-        h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        h = mix(h, u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
     }
-    let tail = words.remainder();
-    if !tail.is_empty() {
-        let k = tail.iter().rev().fold(0, |k, &byte| k << 8 | u32::from(byte));
-        h ^= scramble(k);
-    }
-    h ^= key.len() as u32;
+    let tail = words.remainder().iter().rev().fold(0, |k, &byte| k << 8 | u32::from(byte));
+    finish(h ^ scramble(tail), key.len())
+}
+
+/// [`murmur3`] of the first `length` bytes, 1 to 8, of a word (the first in the lowest byte).
+#[inline]
+pub fn murmur3_word(word: u64, length: usize, seed: u32) -> u32 {
+    let word = word & u64::MAX >> (64 - 8 * length);
+    let (low, high) = (word as u32, (word >> 32) as u32);
+    let h = match length {
+        ..4 => seed ^ scramble(low),
+        4..8 => mix(seed, low) ^ scramble(high),
+        _ => mix(mix(seed, low), high),
+    };
+    finish(h, length)
+}
+
+/// What a whole word of the key does.
+#[inline]
+fn mix(h: u32, word: u32) -> u32 {
+    (h ^ scramble(word)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+}
+
+/// 0 of 0, so that a tail without bytes changes nothing.
+#[inline]
+fn scramble(k: u32) -> u32 {
+    k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
+}
+
+#[inline]
+fn finish(h: u32, length: usize) -> u32 {
+    let mut h = h ^ length as u32;
     h ^= h >> 16;
     h = h.wrapping_mul(0x85eb_ca6b);
     h ^= h >> 13;
     h = h.wrapping_mul(0xc2b2_ae35);
     h ^ h >> 16
-}
-
-#[inline]
-fn scramble(k: u32) -> u32 {
-    k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
 /// VW's hash of a name: what is no more than space is trimmed at both ends; a name of digits only
@@ -113,6 +133,17 @@ mod tests {
             (b"The quick brown fox jumps over the lazy dog", 0x9747_b28c, 0x2fa8_26cd),
         ] {
             assert_eq!(murmur3(key, seed), hash, "{key:?} with seed {seed:x}");
+        }
+    }
+
+    #[test]
+    fn a_short_key_in_a_word_has_the_same_hash() {
+        let bytes = *b"a\xff0\0Z\x80|9";
+        for length in 1..=8 {
+            for seed in [0, 1, 0x9747_b28c] {
+                let hash = murmur3_word(u64::from_le_bytes(bytes), length, seed);
+                assert_eq!(hash, murmur3(&bytes[..length], seed), "{length}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! From bytes to examples: sparse rows, their labels and their weights.
 
 mod block;
+mod digits;
 pub mod format;
 pub mod hash;
 pub mod label;

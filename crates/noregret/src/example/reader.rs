@@ -22,6 +22,10 @@ use workers::Workers;
 /// The usual size of a chunk.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
+/// About how much text may be under way, however many threads there are: with the blocks made from it
+/// this is most of the memory that reading takes.
+const UNDER_WAY: usize = 8 << 20;
+
 /// How many reasons for skipped records are kept.
 pub const KEPT_REASONS: usize = 10;
 
@@ -146,11 +150,13 @@ impl<V: Number> Reader<V> {
 
     fn start(&mut self) -> Result<()> {
         self.bytes_read = Arc::default();
+        // Many threads have small chunks, but none so small that handing them over costs more than reading.
+        let largest = (UNDER_WAY / workers::window(self.threads)).max(1 << 16);
         let feed = Feed::new(
             self.inputs.clone(),
             self.entry,
             self.options.clone(),
-            self.chunk_bytes,
+            self.chunk_bytes.min(largest),
             self.bytes_read.clone(),
         );
         let workers = Workers::start(feed, self.threads)

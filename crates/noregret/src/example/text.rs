@@ -7,13 +7,13 @@ pub(super) mod check;
 mod kinds;
 mod records;
 
-pub(super) use records::{Fault, Head, Row, line, records};
+pub(super) use records::{Fault, Head, Row, Run, line, records, sort};
 
 use super::Label;
 use super::format::{OpenError, Options};
 use super::hash;
 use super::names::Schema;
-use super::number::{Number, why_not_finite};
+use super::number::{Number, parse_f64, why_not_finite};
 use crate::error::UsageError;
 
 /// The finite number that `text` spells, rounded to the nearest one of its kind; `None` for anything else.
@@ -79,11 +79,11 @@ pub(super) fn label(text: &[u8]) -> Result<Label, String> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Err(format!("the label `{}` is not UTF-8", excerpt(text)));
     };
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Label::Number(value)),
-        Ok(_) => Err(format!("the label `{text}` is not finite")),
-        Err(_) if text.is_empty() => Ok(Label::Missing),
-        Err(_) => Ok(Label::Name(text.into())),
+    match parse_f64(text.as_bytes()) {
+        Some(value) if value.is_finite() => Ok(Label::Number(value)),
+        Some(_) => Err(format!("the label `{text}` is not finite")),
+        None if text.is_empty() => Ok(Label::Missing),
+        None => Ok(Label::Name(text.into())),
     }
 }
 
@@ -141,11 +141,17 @@ impl Limit {
         Self(options.dimension)
     }
 
+    /// Whether all indices up to `largest` are allowed.
+    #[inline]
+    pub(super) fn allows(self, largest: u32) -> bool {
+        self.0.is_none_or(|dimension| largest < dimension)
+    }
+
     /// Refuses an index at or beyond the limit, with the byte of the record it comes from.
     #[inline]
     pub(super) fn check(self, index: u32, at: usize) -> Result<(), Fault> {
         match self.0 {
-            Some(dimension) if index >= dimension => {
+            Some(dimension) if !self.allows(index) => {
                 let message = format!(
                     "the feature's index {index} is not below `--dimension {dimension}`: raise it, or lower `--bits`"
                 );

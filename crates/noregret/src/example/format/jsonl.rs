@@ -142,8 +142,8 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
 impl Jsonl {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut buffers = Buffers::default();
-        text::records(chunk, self.skip, block, scratch, text::line, |record, row| {
-            self.read(record, row, &mut buffers)
+        text::records(chunk, self.skip, block, scratch, text::line, |text, length, row| {
+            self.read(&text[..length], row, &mut buffers)
         })
     }
 

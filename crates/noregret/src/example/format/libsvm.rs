@@ -4,15 +4,17 @@
 //! Most tokens are read by `token`, which sees a feature in a few words of eight bytes;
 //! whatever is unusual, and every error, goes to the exact reader beside it, which knows the place.
 
-mod token;
+pub(super) mod token;
 
 use super::{
     Decoder, Entry, Found, KEPT_REASONS, LARGEST_DIMENSION, OpenError, Opened, Options, Problem, Scratch,
 };
 use crate::error::UsageError;
+use crate::example::digits::{RUN, WINDOW};
 use crate::example::names::Schema;
 use crate::example::number::{Number, parse_f32, parse_f64, why_not_finite};
 use crate::example::quote::quote;
+use crate::example::text::sort;
 use crate::example::{Block, Label};
 use memchr::memchr;
 use std::cmp::Ordering;
@@ -91,9 +93,6 @@ fn sniff(beginning: &[u8]) -> bool {
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
-
-/// How many features are moved into a block at once.
-const RUN: usize = 32;
 
 /// What is wrong, and at which byte of the chunk.
 struct Fault {
@@ -279,29 +278,38 @@ impl Libsvm {
         let mut values = [V::ZERO; RUN];
         loop {
             let mut count = 0;
-            while let Some(feature) = chunk[at..].first_chunk().and_then(token::read::<V>) {
-                let index = u64::from(feature.index);
-                if index < lowest || index >= self.end {
-                    break;
-                }
-                lowest = index + 1;
-                at += feature.length;
-                if feature.value != V::ZERO {
-                    indices[count] = (index - self.base) as u32 & self.mask;
+            let mut rest = &chunk[at..];
+            'run: while count < RUN {
+                while let Some(window) = rest.first_chunk() {
+                    let Some(feature) = token::read::<V>(window) else { break };
+                    let Some(place) = self.place(feature.index, &mut lowest) else { break 'run };
+                    // No longer than the window anyway, which spares a comparison.
+                    rest = &rest[feature.length % WINDOW..];
+                    indices[count] = place;
                     values[count] = feature.value;
-                    count += 1;
+                    count += usize::from(feature.value != V::ZERO);
                     if count == RUN {
-                        break;
+                        break 'run;
                     }
                 }
+                let Some(feature) = rest.first_chunk().and_then(token::read_long::<V>) else { break };
+                let Some(place) = self.place(feature.index, &mut lowest) else { break };
+                rest = &rest[feature.length..];
+                indices[count] = place;
+                values[count] = feature.value;
+                count += usize::from(feature.value != V::ZERO);
+                if rest[0] == b'\n' {
+                    break;
+                }
             }
+            at = chunk.len() - rest.len();
             block.indices.extend_from_slice(&indices[..count]);
             block.values.extend_from_slice(&values[..count]);
+            if rest.first() == Some(&b'\n') {
+                return Ok(at + 1);
+            }
             if count == RUN {
                 continue;
-            }
-            if chunk.get(at) == Some(&b'\n') {
-                return Ok(at + 1);
             }
             at = skip_spaces(chunk, at);
             if ends(chunk, at) {
@@ -319,6 +327,17 @@ impl Libsvm {
             }
             at = after;
         }
+    }
+
+    /// The place of an index, where it is not below the lowest that may follow, nor too large.
+    #[inline(always)]
+    fn place(&self, index: u32, lowest: &mut u64) -> Option<u32> {
+        let index = u64::from(index);
+        if index < *lowest || index >= self.end {
+            return None;
+        }
+        *lowest = index + 1;
+        Some((index - self.base) as u32 & self.mask)
     }
 
     /// The exact reader: one feature that begins at `at`, or what is wrong with it.
@@ -394,24 +413,21 @@ fn fold<V: Number>(block: &mut Block<V>, row: usize, scratch: &mut Scratch<V>) -
     if block.indices[row..].is_sorted_by(|a, b| a < b) {
         return Ok(());
     }
-    let pairs = &mut scratch.pairs;
-    pairs.clear();
-    pairs.extend(block.indices[row..].iter().copied().zip(block.values[row..].iter().copied()));
-    // Stable, so that sums are taken in the order of the file.
-    pairs.sort_by_key(|pair| pair.0);
+    sort(&block.indices[row..], &block.values[row..], scratch);
     block.indices.truncate(row);
     block.values.truncate(row);
-    for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let sum: V = group.iter().map(|pair| pair.1).sum();
+    // Sums are taken in the order of the file.
+    for group in scratch.order.chunk_by(|a, b| a.index() == b.index()) {
+        let index = group[0].index();
+        let sum: V = group.iter().map(|feature| scratch.values[feature.position()]).sum();
         if !sum.is_finite() {
             return Err(format!(
-                "features that --bits folds into place {} add up to more than {}",
-                group[0].0,
+                "features that --bits folds into place {index} add up to more than {}",
                 V::LARGEST
             ));
         }
         if sum != V::ZERO {
-            block.indices.push(group[0].0);
+            block.indices.push(index);
             block.values.push(sum);
         }
     }

@@ -66,12 +66,38 @@ pub const KEPT_REASONS: usize = 10;
 /// Buffers that one parsing thread keeps, so that decoding allocates nothing per row.
 #[derive(Debug, Default)]
 pub struct Scratch<V = f32> {
-    /// The features of the row being read, before they are sorted.
-    pub pairs: Vec<(u32, V)>,
+    /// The features of a row whose indices do not ascend, in the order in which they should.
+    pub order: Vec<Place>,
+    /// Their values, in the order in which they came.
+    pub values: Vec<V>,
     /// A place to build names.
     pub text: Vec<u8>,
     /// One bit per hashed index: its name has been reported already.
     pub seen: Vec<u64>,
+}
+
+/// A feature of a row: its index, and how many came before it. Ordered by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(u64);
+
+impl Place {
+    /// Both must be below `2^32`.
+    #[inline]
+    pub fn new(index: u32, position: usize) -> Self {
+        Self(u64::from(index) << 32 | position as u64)
+    }
+
+    /// The index of the feature.
+    #[inline]
+    pub fn index(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// How many came before it.
+    #[inline]
+    pub fn position(self) -> usize {
+        self.0 as u32 as usize
+    }
 }
 
 /// Turns chunks of whole records into rows. Shared by the parsing threads, so it holds no state

@@ -8,12 +8,14 @@ use std::io::Write;
 
 use memchr::memchr;
 
+use super::libsvm::token::{self, Feature};
 use super::{Decoder, Entry, Found, OpenError, Opened, Options, Scratch};
 use crate::error::UsageError;
-use crate::example::hash::{mask, vw_name, vw_namespace};
+use crate::example::digits::{self, WINDOW, others, stops, word};
+use crate::example::hash::{mask, murmur3, murmur3_word, vw_name, vw_namespace};
 use crate::example::names::Schema;
 use crate::example::number::Number;
-use crate::example::text::{self, Fault, Head, Limit, Row};
+use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
 
 /// VW text.
@@ -28,12 +30,19 @@ pub const ENTRY: Entry = Entry {
 
 struct Vw {
     bits: u32,
+    /// Whether features need no check of their indices, so that usual ones can be read in the short way.
+    usual: bool,
     limit: Limit,
     skip: bool,
     unlabelled: bool,
 }
 
 fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
+    let decoder = Box::new(decoder(options)?);
+    Ok(Opened { decoder, header_bytes: text::byte_order_mark(beginning), header_lines: 0 })
+}
+
+fn decoder(options: &Options) -> Result<Vw, OpenError> {
     let usage = |message: &str| OpenError::Usage(UsageError::new(message));
     if options.schema.as_ref().is_some_and(|schema| !schema.columns.is_empty()) {
         return Err(usage(
@@ -44,9 +53,8 @@ fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
         return Err(usage("the model was learned from numbered features: give it LIBSVM"));
     };
     let limit = Limit::new(options);
-    let decoder = Vw { bits, limit, skip: options.skip, unlabelled: options.unlabelled };
-    let header_bytes = text::byte_order_mark(beginning);
-    Ok(Opened { decoder: Box::new(decoder), header_bytes, header_lines: 0 })
+    let usual = limit.allows(mask(bits));
+    Ok(Vw { bits, usual, limit, skip: options.skip, unlabelled: options.unlabelled })
 }
 
 /// A bar with no more before it than a label, numbers and a tag.
@@ -111,11 +119,55 @@ fn number_after<V: Number>(line: &[u8], name_end: usize, what: &str) -> Result<(
 }
 
 impl Vw {
-    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
-        text::records(chunk, self.skip, block, scratch, text::line, |line, row| self.read(line, row))
+    /// Reads usual features of a namespace that has no scale, as long as there are any, from `from` on, and
+    /// says where the first of another kind begins.
+    #[inline(never)]
+    fn usual<V: Number>(
+        &self,
+        text: &[u8],
+        from: usize,
+        space: &[u8],
+        seed: u32,
+        row: &mut Row<'_, V>,
+    ) -> usize {
+        let mut usual = Usual { mask: mask(self.bits), space, run: Run::new(), row };
+        let mut rest = &text[from..];
+        loop {
+            while let Some(feature) = rest.first_chunk().and_then(token::read::<V>) {
+                rest = usual.enter(rest, feature.index.wrapping_add(seed), feature.value, feature.length);
+            }
+            while let Some((hash, end)) = rest.first_chunk().and_then(|window| named(window, seed)) {
+                if rest[end] == b' ' {
+                    rest = usual.enter(rest, hash, V::ONE, end);
+                    continue;
+                }
+                let window = rest[end..].first_chunk().filter(|window| window[0] == b':');
+                let Some((value, length)) = window.and_then(|window| digits::short::<V, b' '>(window, 1))
+                else {
+                    break;
+                };
+                rest = usual.enter(rest, hash, value, end + length);
+            }
+            let Some(feature) = long(rest, seed) else { break };
+            rest = usual.enter(rest, feature.index, feature.value, feature.length);
+        }
+        usual.run.flush(usual.row);
+        text.len() - rest.len()
     }
 
-    fn read<V: Number>(&self, line: &[u8], row: &mut Row<'_, V>) -> Result<Option<Head>, Fault> {
+    fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
+        text::records(chunk, self.skip, block, scratch, text::line, |text, length, row| {
+            self.read(text, length, row)
+        })
+    }
+
+    fn read<V: Number>(
+        &self,
+        text: &[u8],
+        length: usize,
+        row: &mut Row<'_, V>,
+    ) -> Result<Option<Head>, Fault> {
+        let line = &text[..length];
         let Some(bar) = memchr(b'|', line) else {
             if line.trim_ascii().is_empty() {
                 return Ok(None);
@@ -125,7 +177,7 @@ impl Vw {
         let head = self.head(line, bar)?;
         let mut at = bar;
         while at < line.len() {
-            at = self.namespace(line, at + 1, row)?;
+            at = self.namespace(text, length, at + 1, row)?;
         }
         Ok(Some(head))
     }
@@ -179,7 +231,14 @@ impl Vw {
 
     /// Reads the namespace that begins after a bar, to the next bar or the end.
     #[inline]
-    fn namespace<V: Number>(&self, line: &[u8], from: usize, row: &mut Row<'_, V>) -> Result<usize, Fault> {
+    fn namespace<V: Number>(
+        &self,
+        text: &[u8],
+        length: usize,
+        from: usize,
+        row: &mut Row<'_, V>,
+    ) -> Result<usize, Fault> {
+        let line = &text[..length];
         let end = name_end(line, from);
         let space = &line[from..end];
         if space.is_empty() && line.get(end) == Some(&b':') {
@@ -188,7 +247,11 @@ impl Vw {
         let seed = vw_namespace(space);
         let (scale, mut at) = number_after::<V>(line, end, "the namespace's scale")?;
         let mut nameless = 0_u32;
+        let usual = self.usual && scale == V::ONE;
         loop {
+            if usual {
+                at = self.usual(text, at, space, seed, row);
+            }
             while at < line.len() && is_space(line[at]) {
                 at += 1;
             }
@@ -216,6 +279,77 @@ impl Vw {
             at = next;
         }
     }
+}
+
+/// Where usual features go.
+struct Usual<'a, 'r, V> {
+    mask: u32,
+    space: &'a [u8],
+    run: Run<V>,
+    row: &'a mut Row<'r, V>,
+}
+
+impl<V: Number> Usual<'_, '_, V> {
+    /// Enters the feature that `rest` begins with, of the length given, and says what is after it.
+    #[inline(always)]
+    fn enter<'t>(&mut self, rest: &'t [u8], hash: u32, value: V, length: usize) -> &'t [u8] {
+        let index = hash & self.mask;
+        if !self.row.knows(index) {
+            self.note(&rest[..length], index, value);
+        }
+        self.run.push(index, value, self.row);
+        &rest[length..]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, feature: &[u8], index: u32, value: V) {
+        if value != V::ZERO {
+            let name = &feature[1..name_end(feature, 1)];
+            self.row.note(index, |text| audit_name(text, self.space, name, 0));
+        }
+    }
+}
+
+/// The hash of a name after a space, of at most 16 bytes and no number, and the byte after it.
+#[inline(always)]
+fn named(window: &[u8; WINDOW], seed: u32) -> Option<(u32, usize)> {
+    let first = word(window, 1);
+    let (before, found) = match stops(first) {
+        0 => (8, stops(word(window, 9))),
+        found => (0, found),
+    };
+    if found == 0 || window[0] != b' ' {
+        return None;
+    }
+    let length = before + found.trailing_zeros() as usize / 8;
+    // Eight digits may be the beginning of a number.
+    if length == 0 || others(first) << (64 - 8 * length.min(8)) == 0 {
+        return None;
+    }
+    let hash =
+        if length <= 8 { murmur3_word(first, length, seed) } else { murmur3(&window[1..=length], seed) };
+    Some((hash, length + 1))
+}
+
+/// A feature of the usual kind, at the end of a line too, and with a value of any length.
+#[inline(never)]
+fn long<V: Number>(rest: &[u8], seed: u32) -> Option<Feature<V>> {
+    let window = rest.first_chunk()?;
+    if let Some(feature) = token::read_long::<V>(window) {
+        return Some(Feature { index: feature.index.wrapping_add(seed), ..feature });
+    }
+    let (hash, end) = named(window, seed)?;
+    if rest[end] != b':' {
+        return matches!(rest[end], b' ' | b'\n').then_some(Feature {
+            index: hash,
+            value: V::ONE,
+            length: end,
+        });
+    }
+    let window = rest[end..].first_chunk()?;
+    let (value, length) = digits::long::<V>(window, 1)?;
+    matches!(window[length], b' ' | b'\n').then_some(Feature { index: hash, value, length: end + length })
 }
 
 /// The name as VW's audit prints it; a feature without a name gets its number within the namespace

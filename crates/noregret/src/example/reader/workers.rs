@@ -38,6 +38,11 @@ struct Shelf<V> {
     buffers: Vec<Vec<u8>>,
 }
 
+/// How many chunks may be under way: each thread has one, and as many wait to be taken.
+pub(super) fn window(threads: usize) -> usize {
+    2 * threads + 1
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -49,7 +54,7 @@ impl<V: Number> Workers<V> {
             shelf: Mutex::default(),
             filled: Condvar::new(),
             emptied: Condvar::new(),
-            window: 2 * threads as u64 + 1,
+            window: window(threads) as u64,
         });
         // Made first, so that the threads already running stop if one cannot be started.
         let workers = Self { shared: shared.clone() };

@@ -1,6 +1,6 @@
 //! What must hold of every decoder, whatever bytes it is given: used by the tests of each format.
 
-use crate::example::format::{Entry, Found, KEPT_REASONS, OpenError, Opened, Options, Scratch};
+use crate::example::format::{Decoder, Entry, Found, KEPT_REASONS, OpenError, Opened, Options, Scratch};
 use crate::example::number::Number;
 use crate::example::{Block, Label};
 
@@ -177,4 +177,28 @@ pub(in crate::example) fn mutated(text: &str, changes: &[(usize, u8)]) -> Vec<u8
         bytes[at] = TELLING[by as usize % TELLING.len()];
     }
     bytes
+}
+
+/// Two decoders that must agree on everything: rows, bits, places of errors.
+pub(in crate::example) fn agree(one: &dyn Decoder, other: &dyn Decoder, chunk: &[u8]) {
+    alike::<f32>(one, other, chunk);
+    alike::<f64>(one, other, chunk);
+}
+
+fn alike<V: Number>(one: &dyn Decoder, other: &dyn Decoder, chunk: &[u8]) {
+    let read = |decoder: &dyn Decoder| {
+        let mut block = Block::<V>::new();
+        let found = V::decode(decoder, chunk, &mut block, &mut Scratch::default());
+        (block, found)
+    };
+    let ((a, found), (b, expected)) = (read(one), read(other));
+    let text = String::from_utf8_lossy(chunk);
+    assert_eq!(found.problem, expected.problem, "{text}");
+    assert_eq!((found.lines, found.skipped), (expected.lines, expected.skipped), "{text}");
+    assert_eq!((found.names, found.reasons), (expected.names, expected.reasons), "{text}");
+    assert_eq!((&a.offsets, &a.indices), (&b.offsets, &b.indices), "{text}");
+    let bits = |block: &Block<V>| block.values.iter().map(|value| value.bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&a), bits(&b), "{text}");
+    assert_eq!((&a.raw_labels, &a.weights), (&b.raw_labels, &b.weights), "{text}");
+    assert_eq!((&a.lines, &a.columns), (&b.lines, &b.columns), "{text}");
 }

@@ -3,7 +3,8 @@
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::beyond;
-use crate::example::format::{Found, KEPT_REASONS, Problem, Scratch};
+use crate::example::digits::RUN;
+use crate::example::format::{Found, KEPT_REASONS, Place, Problem, Scratch};
 use crate::example::number::Number;
 use crate::example::{Block, Label};
 
@@ -45,8 +46,9 @@ pub(in crate::example) struct Head {
 
 /// What a format fills while it reads a record.
 pub(in crate::example) struct Row<'a, V> {
-    /// The features, in any order, none of them 0.
-    pairs: &'a mut Vec<(u32, V)>,
+    /// The features, in any order, none of them 0: they go to the block's end.
+    indices: &'a mut Vec<u32>,
+    values: &'a mut Vec<V>,
     /// A place to build names.
     pub(in crate::example) text: &'a mut Vec<u8>,
     seen: &'a mut Vec<u64>,
@@ -58,26 +60,70 @@ impl<V: Number> Row<'_, V> {
     #[inline]
     pub(in crate::example) fn place(&mut self, index: u32, value: V) {
         if value != V::ZERO {
-            self.pairs.push((index, value));
+            self.indices.push(index);
+            self.values.push(value);
         }
     }
 
     /// Adds a hashed feature; its name is made only if its index was never seen by this thread.
     #[inline]
     pub(in crate::example) fn push(&mut self, index: u32, value: V, name: impl FnOnce(&mut Vec<u8>)) {
-        if value == V::ZERO {
-            return;
+        self.place(index, value);
+        if value != V::ZERO {
+            self.note(index, name);
         }
-        self.pairs.push((index, value));
-        let (word, bit) = (index as usize / 64, 1 << (index % 64));
-        if self.seen.get(word).is_none_or(|seen| seen & bit == 0) {
+    }
+
+    /// Takes note of a hashed feature's name, if its index was never seen by this thread.
+    #[inline]
+    pub(in crate::example) fn note(&mut self, index: u32, name: impl FnOnce(&mut Vec<u8>)) {
+        if !self.knows(index) {
+            let word = index as usize / 64;
             if word >= self.seen.len() {
                 self.seen.resize(word + 1, 0);
             }
-            self.seen[word] |= bit;
+            self.seen[word] |= 1 << (index % 64);
             name(self.text);
             self.names.push((index, String::from_utf8_lossy(self.text).into()));
         }
+    }
+
+    /// Whether the name of a hashed feature has been noted.
+    #[inline]
+    pub(in crate::example) fn knows(&self, index: u32) -> bool {
+        self.seen.get(index as usize / 64).is_some_and(|seen| seen >> (index % 64) & 1 == 1)
+    }
+}
+
+/// Features that gather before they move into a row: cheaper than to ask two vectors for room each time.
+pub(in crate::example) struct Run<V> {
+    indices: [u32; RUN],
+    values: [V; RUN],
+    count: usize,
+}
+
+impl<V: Number> Run<V> {
+    pub(in crate::example) fn new() -> Self {
+        Self { indices: [0; RUN], values: [V::ZERO; RUN], count: 0 }
+    }
+
+    /// Adds a feature that has a fixed place, or whose name has been noted.
+    #[inline(always)]
+    pub(in crate::example) fn push(&mut self, index: u32, value: V, row: &mut Row<'_, V>) {
+        let k = self.count % RUN;
+        self.indices[k] = index;
+        self.values[k] = value;
+        self.count = k + usize::from(value != V::ZERO);
+        if self.count == RUN {
+            self.flush(row);
+        }
+    }
+
+    #[inline]
+    pub(in crate::example) fn flush(&mut self, row: &mut Row<'_, V>) {
+        row.indices.extend_from_slice(&self.indices[..self.count]);
+        row.values.extend_from_slice(&self.values[..self.count]);
+        self.count = 0;
     }
 }
 
@@ -89,14 +135,15 @@ pub(in crate::example) fn line(chunk: &[u8], from: usize) -> (usize, u64) {
 
 /// Reads the records of a chunk into rows. `split` finds the end of the record that begins at a
 /// byte (its newline, or the chunk's end) and how many newlines are within; `read` fills a row, or
-/// says that the record is blank. A bad record leaves no trace, neither rows nor names.
+/// says that the record is blank: it is given the record's length and all of the chunk from its first byte
+/// on, because what is after a record may be looked at. A bad record leaves no trace, neither rows nor names.
 pub(in crate::example) fn records<V: Number>(
     chunk: &[u8],
     skip: bool,
     block: &mut Block<V>,
     scratch: &mut Scratch<V>,
     mut split: impl FnMut(&[u8], usize) -> (usize, u64),
-    mut read: impl FnMut(&[u8], &mut Row<'_, V>) -> Result<Option<Head>, Fault>,
+    mut read: impl FnMut(&[u8], usize, &mut Row<'_, V>) -> Result<Option<Head>, Fault>,
 ) -> Found {
     let mut found = Found::default();
     let mut from = 0;
@@ -104,15 +151,16 @@ pub(in crate::example) fn records<V: Number>(
         let (end, inner) = split(chunk, from);
         let record = chunk[from..end].strip_suffix(b"\r").unwrap_or(&chunk[from..end]);
         let known = found.names.len();
-        scratch.pairs.clear();
+        let row_start = block.indices.len();
         let mut row = Row {
-            pairs: &mut scratch.pairs,
+            indices: &mut block.indices,
+            values: &mut block.values,
             text: &mut scratch.text,
             seen: &mut scratch.seen,
             names: &mut found.names,
         };
-        let read = read(record, &mut row).and_then(|head| match head {
-            Some(head) => settle(row.pairs).map(|()| Some(head)),
+        let read = read(&chunk[from..], record.len(), &mut row).and_then(|head| match head {
+            Some(head) => settle(block, row_start, scratch).map(|()| Some(head)),
             None => Ok(None),
         });
         match read {
@@ -120,9 +168,11 @@ pub(in crate::example) fn records<V: Number>(
             Ok(Some(head)) => {
                 let (lines, column) =
                     if inner == 0 { (0, head.label_at as u64 + 1) } else { place(record, head.label_at) };
-                append(block, &scratch.pairs, head, found.lines + lines, column);
+                append(block, head, found.lines + lines, column);
             }
             Err(fault) => {
+                block.indices.truncate(row_start);
+                block.values.truncate(row_start);
                 for (index, _) in found.names.drain(known..) {
                     scratch.seen[index as usize / 64] &= !(1 << (index % 64));
                 }
@@ -146,40 +196,64 @@ pub(in crate::example) fn records<V: Number>(
     found
 }
 
-/// Sorts the features and sums those of one index. Features of one index are summed in the order of
-/// their values, not of their appearance, so that a row does not depend on how its line is arranged.
-fn settle<V: Number>(pairs: &mut Vec<(u32, V)>) -> Result<(), Fault> {
-    if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
-        pairs.sort_unstable_by_key(|&(index, value)| (index, value.bits()));
-        let mut kept = 0;
-        let mut next = 0;
-        while next < pairs.len() {
-            let index = pairs[next].0;
-            let run = pairs[next..].iter().take_while(|pair| pair.0 == index).count();
-            let sum: f64 = pairs[next..next + run].iter().map(|pair| pair.1.f64()).sum();
-            let value = V::from_f64(sum);
-            if !value.is_finite() {
-                let message = format!("the {run} features of index {index} sum {}", beyond::<V>());
-                return Err(Fault::new(0, message));
-            }
-            pairs[kept] = (index, value);
-            kept += usize::from(value != V::ZERO);
-            next += run;
+/// Sorts the features of the block's last row, which begin at `start`, and sums those of one index. Features
+/// of one index are summed in the order of their values, not of their appearance, so that a row does not
+/// depend on how its line is arranged.
+#[inline]
+fn settle<V: Number>(block: &mut Block<V>, start: usize, scratch: &mut Scratch<V>) -> Result<(), Fault> {
+    let indices = &mut block.indices[start..];
+    let Some(fall) = indices.windows(2).position(|pair| pair[0] >= pair[1]) else { return Ok(()) };
+    let (before, after) = indices.split_at(fall + 1);
+    // Numbers that ascend and are counted from a hash turn around at most once.
+    if after.last() < before.first() && after.is_sorted_by(|a, b| a < b) {
+        indices.rotate_left(fall + 1);
+        block.values[start..].rotate_left(fall + 1);
+        return Ok(());
+    }
+    sort(indices, &block.values[start..], scratch);
+    let Scratch { order, values, .. } = scratch;
+    if order.is_sorted_by(|a, b| a.index() < b.index()) {
+        for (k, feature) in order.iter().enumerate() {
+            indices[k] = feature.index();
+            block.values[start + k] = values[feature.position()];
         }
-        pairs.truncate(kept);
+        return Ok(());
+    }
+    block.indices.truncate(start);
+    block.values.truncate(start);
+    for group in order.chunk_by_mut(|a, b| a.index() == b.index()) {
+        let index = group[0].index();
+        group.sort_unstable_by_key(|feature| values[feature.position()].bits());
+        let sum: f64 = group.iter().map(|feature| values[feature.position()].f64()).sum();
+        let value = V::from_f64(sum);
+        if !value.is_finite() {
+            let message = format!("the {} features of index {index} sum {}", group.len(), beyond::<V>());
+            return Err(Fault::new(0, message));
+        }
+        if value != V::ZERO {
+            block.indices.push(index);
+            block.values.push(value);
+        }
     }
     Ok(())
 }
 
-fn append<V: Number>(block: &mut Block<V>, pairs: &[(u32, V)], head: Head, line: u64, column: u64) {
+/// Fills `order` and `values` of the scratch from a row's features.
+pub(in crate::example) fn sort<V: Number>(indices: &[u32], values: &[V], scratch: &mut Scratch<V>) {
+    scratch.order.clear();
+    scratch.order.extend(indices.iter().enumerate().map(|(k, &index)| Place::new(index, k)));
+    scratch.order.sort_unstable();
+    scratch.values.clear();
+    scratch.values.extend_from_slice(values);
+}
+
+fn append<V: Number>(block: &mut Block<V>, head: Head, line: u64, column: u64) {
     if head.weight != 1.0 && block.weights.is_empty() {
         block.weights.resize(block.len(), 1.0);
     }
     if head.weight != 1.0 || !block.weights.is_empty() {
         block.weights.push(head.weight);
     }
-    block.indices.extend(pairs.iter().map(|pair| pair.0));
-    block.values.extend(pairs.iter().map(|pair| pair.1));
     block.offsets.push(block.indices.len());
     block.raw_labels.push(head.label);
     block.lines.push(u32::try_from(line).unwrap_or(u32::MAX));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Csv, Field, Role, Splitter};
+use super::{Csv, Field, Role, SLOW, Splitter};
 use crate::error::UsageError;
 use crate::example::format::{OpenError, Opened, Options};
 use crate::example::names::Schema;
@@ -32,6 +32,16 @@ pub(super) fn separator(header: &[u8]) -> u8 {
 
 /// Makes a decoder from the header.
 pub(super) fn open(options: &Options, beginning: &[u8], separator: Option<u8>) -> Result<Opened, OpenError> {
+    let (decoder, header_bytes, header_lines) = read(options, beginning, separator)?;
+    Ok(Opened { decoder: Box::new(decoder), header_bytes, header_lines })
+}
+
+/// The decoder, and how many bytes and lines the header has.
+pub(super) fn read(
+    options: &Options,
+    beginning: &[u8],
+    separator: Option<u8>,
+) -> Result<(Csv, usize, u64), OpenError> {
     let mark = text::byte_order_mark(beginning);
     let mut from = mark;
     let mut lines = 0;
@@ -58,19 +68,21 @@ pub(super) fn open(options: &Options, beginning: &[u8], separator: Option<u8>) -
     };
     let (names, places) = names(record, separator).map_err(refuse)?;
     let (roles, schema) = roles(options, &names, &places, refuse)?;
+    let limit = Limit::new(options);
+    let place = |role: &Role| match role {
+        Role::Feature { place, .. } if limit.allows(*place) => *place,
+        _ => SLOW,
+    };
     let decoder = Csv {
         separator,
+        places: roles.iter().map(place).collect(),
         roles,
         schema,
-        limit: Limit::new(options),
+        limit,
         skip: options.skip,
         unlabelled: options.unlabelled,
     };
-    Ok(Opened {
-        decoder: Box::new(decoder),
-        header_bytes: (end + 1).min(beginning.len()),
-        header_lines: lines + inner + 1,
-    })
+    Ok((decoder, (end + 1).min(beginning.len()), lines + inner + 1))
 }
 
 /// The names of the columns, none empty and none twice, and where each begins in the record.

@@ -263,4 +263,25 @@ proptest! {
             check::read_well(&ENTRY, &Options::default(), &ordered)
         );
     }
+
+    #[test]
+    fn the_short_way_agrees_with_the_long_one(
+        cells in prop::collection::vec(prop::collection::vec(CELLS, 4), 1..8),
+        separator in prop::sample::select(vec![",", "\t", ";"]),
+        end in prop::sample::select(vec!["\n", "\r\n"]),
+        changes in prop::collection::vec(any::<(usize, u8)>(), 0..4),
+        skip: bool,
+        dimension in prop::option::of(1..4_u32),
+    ) {
+        let header = ["a", "y", "b", "c"].join(separator) + "\n";
+        let body: String = cells.iter().map(|row| row.join(separator) + end).collect();
+        let options = Options { skip, dimension, bits: Some(4), unlabelled: true, ..Options::default() };
+        let Ok((short, ..)) = header::read(&options, header.as_bytes(), None) else { panic!() };
+        let Ok((mut long, ..)) = header::read(&options, header.as_bytes(), None) else { panic!() };
+        long.places.fill(SLOW);
+        check::agree(&short, &long, body.as_bytes());
+        check::agree(&short, &long, &check::mutated(&body, &changes));
+    }
 }
+
+const CELLS: &str = "-?[0-9]\\.[0-9]{1,7}|-?[0-9]\\.[0-9]{4,5}|[-+]?[0-9]{1,10}(\\.[0-9]{0,18})?|[a-z]{0,2}| 1\\.5 ?|\"2\"|1e-3|0\\.0";

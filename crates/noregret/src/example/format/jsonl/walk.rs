@@ -9,6 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::Jsonl;
 use crate::example::Label;
+use crate::example::hash::murmur3;
 use crate::example::number::Number;
 use crate::example::text::{self, Row};
 
@@ -24,6 +25,8 @@ pub(super) struct Buffers {
     keys: Vec<u8>,
     /// Where each key is in `keys`.
     places: Vec<Range<usize>>,
+    /// Hashes of the keys of one object.
+    hashes: Vec<u32>,
 }
 
 pub(super) struct Walk<'a, 'r, V> {
@@ -172,12 +175,19 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
 
     /// Whether two keys of the object whose keys begin at `first` are the same; forgets them.
     fn repeated(&mut self, first: usize) -> Option<String> {
-        let Buffers { keys, places, .. } = &mut *self.buffers;
+        let Buffers { keys, places, hashes, .. } = &mut *self.buffers;
         let mine = &mut places[first..];
         let begin = mine.first()?.start;
-        mine.sort_unstable_by(|a, b| keys[a.clone()].cmp(&keys[b.clone()]));
-        let twice = mine.windows(2).find(|pair| keys[pair[0].clone()] == keys[pair[1].clone()]);
-        let twice = twice.map(|pair| text::excerpt(&keys[pair[0].clone()]));
+        let mut twice = None;
+        hashes.clear();
+        hashes.extend(mine.iter().map(|place| murmur3(&keys[place.clone()], 0)));
+        hashes.sort_unstable();
+        // Keys that are the same have the same hash, which is cheaper to sort.
+        if !hashes.is_sorted_by(|a, b| a < b) {
+            mine.sort_unstable_by(|a, b| keys[a.clone()].cmp(&keys[b.clone()]));
+            let pair = mine.windows(2).find(|pair| keys[pair[0].clone()] == keys[pair[1].clone()]);
+            twice = pair.map(|pair| text::excerpt(&keys[pair[0].clone()]));
+        }
         places.truncate(first);
         keys.truncate(begin);
         twice
@@ -279,7 +289,7 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<(), E> {
-        let Buffers { path, keys, places } = self.0;
+        let Buffers { path, keys, places, .. } = self.0;
         path.extend_from_slice(key.as_bytes());
         let from = keys.len();
         keys.extend_from_slice(key.as_bytes());

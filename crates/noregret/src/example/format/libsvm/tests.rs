@@ -159,7 +159,7 @@ fn a_model_of_named_features_is_refused() {
 /// Every value the fused reader takes in its short way: one digit, a point, up to 6 digits.
 #[test]
 fn every_short_value_is_the_nearest_number() {
-    let mut text = [b' '; token::WINDOW];
+    let mut text = [b' '; WINDOW];
     for places in 1..=6usize {
         let step = if places == 6 { 7 } else { 1 };
         for m in (0..10usize.pow(places as u32 + 1)).step_by(step) {

@@ -191,4 +191,30 @@ proptest! {
         let records: Vec<Vec<u8>> = lines.into_iter().map(String::into_bytes).collect();
         check::splits_anywhere(&ENTRY, &Options::default(), &records);
     }
+
+    #[test]
+    fn the_short_way_agrees_with_the_long_one(
+        lines in prop::collection::vec((NAMES, prop::collection::vec((GAPS, NAMES, VALUES), 0..9), GAPS), 1..8),
+        end in prop::sample::select(vec!["\n", "\r\n", " \n"]),
+        changes in prop::collection::vec(any::<(usize, u8)>(), 0..4),
+        skip: bool,
+    ) {
+        let line = |(space, features, gap): &(String, Vec<(String, String, String)>, String)| {
+            let features = features.iter().map(|(gap, name, value)| match value.as_str() {
+                "" => format!("{gap}{name}"),
+                value => format!("{gap}{name}:{value}"),
+            });
+            format!("1 |{space}{}{gap}{end}", features.collect::<String>())
+        };
+        let text: String = lines.iter().map(line).collect();
+        let options = Options { skip, bits: Some(6), ..Options::default() };
+        let (Ok(short), Ok(mut long)) = (decoder(&options), decoder(&options)) else { panic!() };
+        long.usual = false;
+        check::agree(&short, &long, text.as_bytes());
+        check::agree(&short, &long, &check::mutated(&text, &changes));
+    }
 }
+
+const NAMES: &str = "[0-9]{1,9}|[a-z0-9]{1,9}|[a-z_]{1,20}|[a-zé]{1,4}|";
+const GAPS: &str = " | | | | |\t|  | \\|| \\|f ";
+const VALUES: &str = "-?[0-9]\\.[0-9]{1,7}|-?[0-9]\\.[0-9]{4,5}|[-+]?[0-9]{1,10}(\\.[0-9]{0,18})?|1e-3|0|||";

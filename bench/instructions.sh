@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Instructions that parsing takes, a feature: bench/instructions.sh FILE... (a few megabytes each; needs valgrind).
+# Counts what happens inside the decoder alone: no reading, no learning.
+set -euo pipefail
+command=$(dirname "$0")/../target/release/noregret
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for file in "$@"; do
+  valgrind --tool=callgrind --callgrind-out-file="$folder/calls" "$command" learn "$file" --loss hinge \
+    --learner projected-ogd --threads 1 --quiet --json "$folder/summary" >/dev/null 2>&1
+  callgrind_annotate --inclusive=yes --threshold=100 "$folder/calls" >"$folder/table"
+  python3 - "$file" "$folder" <<'PYTHON'
+import json, re, sys
+file, folder = sys.argv[1:]
+features = json.load(open(folder + "/summary"))["nonzeros"]
+line = next(l for l in open(folder + "/table") if re.search(r"Decoder>::decode( |$)", l))
+print(f"{file}: {int(line.split()[0].replace(',', '')) / features:.1f} instructions a feature, {features} features")
+PYTHON
+done

@@ -1,0 +1,194 @@
+//! Numbers as they usually stand in text, in a few words of eight bytes.
+//!
+//! What is read here is read exactly; whatever is unusual is left to the reader beside, which takes
+//! anything and is slower. So every function may say `None` to what is right.
+//!
+//! A [`Shape`] tells with one comparison whether a word has digits and signs where they should be. Lengths
+//! are found by trying one shape after the other: the processor guesses them well, and then need not wait
+//! for the end of one token to begin with the next.
+
+// A call per token would cost more than what is called.
+#![allow(clippy::inline_always)]
+
+use super::number::Number;
+
+/// How many bytes are looked at for one value and what stands before it in a token: 8 bytes, a sign, a
+/// digit, a point, 16 digits, and what ends them.
+pub(super) const WINDOW: usize = 32;
+
+/// How many features a decoder gathers before it moves them into a block.
+pub(super) const RUN: usize = 32;
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = ONES * 0x80;
+
+/// The word that begins at byte `at` of a window.
+#[inline(always)]
+pub(super) fn word(bytes: &[u8; WINDOW], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// What the first bytes of a word should be: digits, and certain other bytes.
+pub(super) struct Shape {
+    /// Makes a digit its number and any other byte 0, if it is the right one.
+    xor: u64,
+    /// Lifts what is too large into a byte's high bit. A carry into the next byte comes only from a byte
+    /// whose own high bit tells.
+    add: u64,
+    test: u64,
+}
+
+impl Shape {
+    /// The shape of a pattern in which `0` is any digit.
+    pub(super) const fn new(pattern: &[u8]) -> Self {
+        let (mut xor, mut add, mut test) = (0, 0, 0);
+        let mut k = 0;
+        while k < pattern.len() {
+            xor |= (pattern[k] as u64) << (8 * k);
+            add |= (if pattern[k] == b'0' { 0x76 } else { 0x7f }) << (8 * k);
+            test |= 0x80 << (8 * k);
+            k += 1;
+        }
+        Self { xor, add, test }
+    }
+
+    /// The digits of a word of this shape, as numbers.
+    #[inline(always)]
+    pub(super) fn digits(&self, word: u64) -> Option<Digits> {
+        let digits = word ^ self.xor;
+        ((digits.wrapping_add(self.add) | digits) & self.test == 0).then_some(Digits(digits))
+    }
+}
+
+/// Eight bytes of which those that were digits are numbers from 0 to 9.
+#[derive(Clone, Copy)]
+pub(super) struct Digits(u64);
+
+impl Digits {
+    #[inline(always)]
+    pub(super) fn of(word: u64) -> Self {
+        Self(word ^ (ONES * b'0' as u64))
+    }
+
+    /// The number written by `N` digits, at most 6, that begin at byte `FROM`.
+    #[inline(always)]
+    pub(super) fn number<const FROM: u32, const N: u32>(self) -> u32 {
+        let digit = |k: u32| (self.0 >> (8 * (FROM + k))) as u32 & 0xff;
+        let first = (self.0 >> (8 * FROM)) as u32;
+        match N {
+            1 => digit(0),
+            2 => digit(0) * 10 + digit(1),
+            3 => digit(0) * 100 + digit(1) * 10 + digit(2),
+            4 => four(first),
+            5 => four(first) * 10 + digit(4),
+            _ => four(first) * 100 + digit(4) * 10 + digit(5),
+        }
+    }
+
+    /// The number written by a digit, something else (the point), and `N` digits.
+    #[inline(always)]
+    fn decimal<const N: u32>(self) -> u32 {
+        self.number::<2, N>() + (self.0 as u32 & 0xff) * 10_u32.pow(N)
+    }
+}
+
+/// The number written by 4 digits (0 to 9 each), the first in the lowest byte.
+#[inline(always)]
+fn four(word: u32) -> u32 {
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8) & 0x00ff_00ff;
+    pairs.wrapping_mul(100 << 16 | 1) >> 16
+}
+
+/// A value that begins at byte `at` (at most 8) of a window: perhaps a minus, a digit, a point, 1 to 6
+/// digits, and then the byte `END`. Also where that byte is.
+#[inline(always)]
+pub(super) fn short<V: Number, const END: u8>(bytes: &[u8; WINDOW], at: usize) -> Option<(V, usize)> {
+    // Signs come in no order that could be guessed, so this is no branch.
+    let negative = bytes[at] == b'-';
+    let at = at + usize::from(negative);
+    let raw = word(bytes, at);
+    if let Some(digits) = const { Shape::new(&[b'0', b'.', b'0', b'0', b'0', b'0', b'0', END]) }.digits(raw) {
+        return Some((V::short(digits.decimal::<5>(), 5, 1e-5).signed(negative), at + 7));
+    }
+    if let Some(digits) = const { Shape::new(&[b'0', b'.', b'0', b'0', b'0', b'0', END]) }.digits(raw) {
+        return Some((V::short(digits.decimal::<4>(), 4, 1e-4).signed(negative), at + 6));
+    }
+    const { Shape::new(b"0.") }.digits(raw)?;
+    let digits = Digits::of(raw);
+    let places = others(raw >> 16).trailing_zeros() as usize / 8;
+    if bytes[at + 2 + places] != END {
+        return None;
+    }
+    let value = match places {
+        6 => V::short(digits.decimal::<6>(), 6, 1e-6),
+        3 => V::short(digits.decimal::<3>(), 3, 1e-3),
+        2 => V::short(digits.decimal::<2>(), 2, 1e-2),
+        1 => V::short(digits.decimal::<1>(), 1, 1e-1),
+        _ => return None,
+    };
+    Some((value.signed(negative), at + 2 + places))
+}
+
+/// The high bit of every byte that is not a digit. A carry out of a byte beyond ASCII may mark the digit
+/// after it too.
+#[inline(always)]
+pub(super) fn others(word: u64) -> u64 {
+    let digits = word ^ (ONES * b'0' as u64);
+    (digits.wrapping_add(ONES * 0x76) | digits) & HIGH
+}
+
+/// The number written by the first `n` bytes, 1 to 8, of a word, which are digits.
+#[inline(always)]
+pub(super) fn first(word: u64, n: u32) -> u64 {
+    let digits = (word ^ (ONES * b'0' as u64)) << (64 - 8 * n);
+    u64::from(four(digits as u32)) * 10_000 + u64::from(four((digits >> 32) as u32))
+}
+
+/// A value that begins at byte `at` (at most 8) of a window: perhaps a sign, digits, perhaps a point and
+/// digits. Also what byte is after it; the caller sees whether that one may end a value.
+#[inline(never)]
+pub(super) fn long<V: Number>(bytes: &[u8; WINDOW], at: usize) -> Option<(V, usize)> {
+    let negative = bytes[at] == b'-';
+    let at = at + usize::from(negative || bytes[at] == b'+');
+    let raw = word(bytes, at);
+    let n = others(raw).trailing_zeros() / 8;
+    if n == 0 {
+        return None;
+    }
+    let mut m = first(raw, n);
+    let point = at + n as usize;
+    if bytes[point] != b'.' {
+        let whole = n < 8 || !bytes[point].is_ascii_digit();
+        return whole.then(|| (V::from_u64(m).signed(negative), point));
+    }
+    let begin = point + 1;
+    let raw = word(bytes, begin);
+    let k = others(raw).trailing_zeros() / 8;
+    let mut end = begin + k as usize;
+    if k > 0 {
+        m = m * 10_u64.pow(k) + first(raw, k);
+    }
+    if k == 8 {
+        // 19 digits at most, so that m fits, and at most 16 of them after the point.
+        let last = begin + 16.min(19 - n as usize);
+        while end < last && bytes[end].is_ascii_digit() {
+            m = m * 10 + u64::from(bytes[end] - b'0');
+            end += 1;
+        }
+        if bytes[end].is_ascii_digit() {
+            return None;
+        }
+    }
+    Some((V::ratio(m, end - begin)?.signed(negative), end))
+}
+
+/// The high bit of the first byte of a word that is a space or below, a colon or a bar. Bits above it may
+/// be wrong.
+#[inline(always)]
+pub(super) fn stops(word: u64) -> u64 {
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
+    let (colon, bar) = (ONES * b':' as u64, ONES * b'|' as u64);
+    (below(word, 0x21) | below(word ^ colon, 1) | below(word ^ bar, 1)) & HIGH
+}
