@@ -91,8 +91,6 @@ fn either<R: Rule>(setup: &Setup<'_>, rule: R) -> Box<dyn Machine> {
 const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "bayes", "bayes-drift", "coin"];
 /// The descents' rates.
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
-/// What the Bayesians forget in a touch.
-const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
 /// Slopes below this are none: their squares would leave the range of f32.
 const FLATTEST: f32 = 1e-18;
 /// ... and so would those of slopes beyond this.
@@ -258,30 +256,26 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
         let prior = (root / VARIANCE) as f32;
         let mut ways = [0f32; WEIGHTED];
-        cells.clear();
+        cells.resize(x.indices.len() + 1, Default::default());
+        let mut written = cells.iter_mut();
         slots.enter(x, o.slope, |cell, xi| {
             cell.state.s += entered * xi;
             let state = &mut cell.state.state;
             let (v, inverse) = state.normalise(xi);
-            if B::KEPT && inverse != state.inverse {
+            if inverse != state.inverse {
                 let before = *state;
                 state.rescale(inverse);
-                cell.state.beside.moved(&before, state, &factors);
+                if B::KEPT {
+                    cell.state.beside.moved(&before, state, &factors);
+                }
             }
-            state.rescale(inverse);
-            let mut lanes = [0f32; 4];
-            for k in 0..4 {
-                let g = slopes[k] * v;
-                state.sum[k] += g * g;
-                lanes[k] = state.sum[k].max(f32::MIN_POSITIVE).sqrt();
-            }
-            lanes[3] = prior + state.sum[3];
-            let lanes = lanes.map(|lane| 1.0 / lane);
-            let rates = [lanes[0], lanes[1], lanes[2], lanes[3], 1.0 / (prior + state.sum[4])];
+            let rates = state.meet(v, &slopes, prior);
             for (way, rate) in ways.iter_mut().zip(&rates) {
                 *way += v * v * rate;
             }
-            cells.push((v, rates));
+            if let Some(written) = written.next() {
+                *written = (v, rates);
+            }
         });
 
         // How far each moves.
@@ -304,17 +298,12 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let mut heard = cells.iter();
         slots.revisit(x, |cell| {
             let Some((v, rates)) = heard.next() else { return };
-            let before = cell.state.state;
-            let state = &mut cell.state.state;
             if *v == 0.0 {
                 return;
             }
-            for k in 0..WEIGHTED {
-                state.w[k] += moves[k] * rates[k] * v;
-            }
-            for k in DESCENTS..WEIGHTED {
-                state.sum[k] = (1.0 - FORGET[k - DESCENTS]) * state.sum[k] + bends[k] * v * v;
-            }
+            let state = &mut cell.state.state;
+            let before = *state;
+            state.follow(*v, rates, &moves, &bends);
             state.toss(toss * v);
             if B::KEPT {
                 cell.state.beside.moved(&before, state, &factors);

@@ -87,21 +87,11 @@ impl<T: Slot> Slots<T> {
     ) {
         self.grow(x.end());
         let cells = self.cells.as_mut_slice();
-        let mut one = |i: u32, v: V| {
+        for (&i, v) in x.indices.iter().zip(x.values) {
             let cell = &mut cells[i as usize];
             let v = v.f64();
             cell.s += alpha * v;
             step(cell, v);
-        };
-        let (mut i4, mut v4) = (x.indices.chunks_exact(4), x.values.chunks_exact(4));
-        for (i, v) in (&mut i4).zip(&mut v4) {
-            one(i[0], v[0]);
-            one(i[1], v[1]);
-            one(i[2], v[2]);
-            one(i[3], v[3]);
-        }
-        for (&i, &v) in i4.remainder().iter().zip(v4.remainder()) {
-            one(i, v);
         }
         if let Some(cell) = &mut self.bias {
             cell.s += alpha;

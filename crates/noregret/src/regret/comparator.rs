@@ -142,8 +142,11 @@ impl Comparator {
 /// below, the numbers are scaled first; from above, infinity is no lie.
 fn norm2(s: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = s.clone().fold(0.0, |m: f64, x| m.max(x.abs()));
-    let scale = if largest > 0.0 && largest < 1e-100 { 1e-200 } else { 1.0 };
-    let norm = s.map(|x| (x / scale) * (x / scale)).collect::<Sum>().value().sqrt() * scale;
+    let norm = if largest > 0.0 && largest < 1e-100 {
+        s.map(|x| (x / 1e-200) * (x / 1e-200)).collect::<Sum>().value().sqrt() * 1e-200
+    } else {
+        s.map(|x| x * x).collect::<Sum>().value().sqrt()
+    };
     // A NaN among the numbers is one in the sum, though not in the largest.
     super::round_up(norm)
 }

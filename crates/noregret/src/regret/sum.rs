@@ -43,9 +43,8 @@ impl Sum {
 impl FromIterator<f64> for Sum {
     fn from_iter<I: IntoIterator<Item = f64>>(numbers: I) -> Self {
         let mut sum = Sum::default();
-        for x in numbers {
-            sum.add(x);
-        }
+        // From inside, a chain of iterators is two plain loops.
+        numbers.into_iter().for_each(|x| sum.add(x));
         sum
     }
 }

@@ -15,6 +15,8 @@ pub(super) const DESCENTS: usize = 3;
 pub(super) const MEMBERS: usize = 6;
 /// Where the coin stands among the members.
 pub(super) const COIN: usize = 5;
+/// What the Bayesians forget in a touch.
+const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
 /// The wealth a coin starts with.
 const ENDOWMENT: f32 = 16.0;
 
@@ -90,6 +92,38 @@ impl State {
     pub(super) fn raw(&self, k: usize) -> f64 {
         let w = if k == COIN { self.bet(1.0) } else { self.w[k] };
         f64::from(w) * f64::from(self.inverse)
+    }
+
+    /// The members meet a feature of value `v`: the descents' squares grow by their slopes', and what a
+    /// unit of slope will move each weight by is returned. Slope 3 is none: four lanes are computed at once.
+    #[inline(always)]
+    pub(super) fn meet(&mut self, v: f32, slopes: &[f32; 4], prior: f32) -> [f32; WEIGHTED] {
+        let mut lanes = [0f32; 4];
+        for k in 0..4 {
+            let g = slopes[k] * v;
+            self.sum[k] += g * g;
+            lanes[k] = self.sum[k].max(f32::MIN_POSITIVE).sqrt();
+        }
+        lanes[3] = prior + self.sum[3];
+        let lanes = lanes.map(|lane| 1.0 / lane);
+        [lanes[0], lanes[1], lanes[2], lanes[3], 1.0 / (prior + self.sum[4])]
+    }
+
+    /// The weights move, and the Bayesians learn how sure they may be.
+    #[inline(always)]
+    pub(super) fn follow(
+        &mut self,
+        v: f32,
+        rates: &[f32; WEIGHTED],
+        moves: &[f32; WEIGHTED],
+        bends: &[f32; WEIGHTED],
+    ) {
+        for k in 0..WEIGHTED {
+            self.w[k] += moves[k] * rates[k] * v;
+        }
+        for k in DESCENTS..WEIGHTED {
+            self.sum[k] = (1.0 - FORGET[k - DESCENTS]) * self.sum[k] + bends[k] * v * v;
+        }
     }
 
     /// The coin came up `outcome`, within [-1, 1].
