@@ -33,7 +33,7 @@ def kind(parameter):
     value = parameter["kind"]
     if isinstance(value, dict):
         return " or ".join(f"`{word}`" for word in value["choice"])
-    return {"positive": "a number above 0", "fraction": "a number between 0 and 1", "count": "a whole number"}[value]
+    return {"positive": "a number above 0", "nonnegative": "a number not below 0", "fraction": "a number between 0 and 1", "count": "a whole number"}[value]
 
 
 def parameters(entry):
