@@ -53,7 +53,7 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter {
             name: "lambda1",
             kind: Kind::Nonnegative,
-            default: Some("1"),
+            default: Some("0.1"),
             meaning: "the l1 penalty, once for the whole stream: weights whose gradients sum to less are exactly 0",
         },
         Parameter {
