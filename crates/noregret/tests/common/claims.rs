@@ -75,6 +75,7 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     assert!((regret + best - own).abs() <= 1e-12 * parts, "{name}: {certificate:?} {own}");
 
     // A prediction is the product with the iterate.
+    let records = records(&run, &*loss, d);
     for (k, w) in run.iterates.iter().enumerate() {
         // Its normaliser counts the coordinates of the row that is predicted, seen or not; a mixture's
         // weights are those of its heaviest member.
@@ -82,7 +83,7 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
             continue;
         }
         // Weights that shrink before they meet a value, or a row, larger than any before.
-        if ["normalized", "coin", "freegrad"].contains(&&*config.learner) && sets_a_record(&run, &*loss, k) {
+        if ["normalized", "coin", "freegrad"].contains(&&*config.learner) && records[k] {
             continue;
         }
         let z = dot(w, &run.rows[k].2, config.bias);
@@ -125,18 +126,19 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     check_ball(config, &run);
 }
 
-/// Whether row `k` is longer, or larger in a coordinate, than every earlier row that could be learned
-/// from.
-fn sets_a_record(run: &Run, loss: &dyn Loss, k: usize) -> bool {
-    let length = |x: &[(u32, f64)]| x.iter().map(|p| p.1 * p.1).sum::<f64>();
-    let before: Vec<&Row> = (0..k)
-        .filter(|&j| run.rows[j].1 > 0.0 && loss.slope(run.z[j], run.rows[j].0) != 0.0)
-        .map(|j| &run.rows[j])
-        .collect();
-    let x = &run.rows[k].2;
-    let longest = before.iter().map(|r| length(&r.2)).fold(0.0, f64::max);
-    let largest = |i: u32| before.iter().flat_map(|r| &r.2).filter(move |p| p.0 == i).map(|p| p.1.abs());
-    length(x) > longest || x.iter().any(|p| p.1.abs() > largest(p.0).fold(0.0, f64::max))
+/// Which rows are longer, or larger in a coordinate, than every earlier row that could be learned from.
+fn records(run: &Run, loss: &dyn Loss, d: usize) -> Vec<bool> {
+    let (mut longest, mut largest) = (0.0, vec![0.0; d]);
+    let mut all = Vec::new();
+    for ((y, c, x), z) in run.rows.iter().zip(&run.z) {
+        let length: f64 = x.iter().map(|p| p.1 * p.1).sum();
+        all.push(length > longest || x.iter().any(|p| p.1.abs() > largest[p.0 as usize]));
+        if *c > 0.0 && loss.slope(*z, *y) != 0.0 {
+            longest = length.max(longest);
+            x.iter().for_each(|p| largest[p.0 as usize] = p.1.abs().max(largest[p.0 as usize]));
+        }
+    }
+    all
 }
 
 /// Iterates of a learner with a ball never leave it.
