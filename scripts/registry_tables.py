@@ -31,7 +31,7 @@ features a longer `--period` leaves more zeros. `learn --json` and `inspect` cou
 For features in unknown units, besides `auto`: `normalized` is how Vowpal Wabbit handles units, and close to `auto` on one-hot data, but its
 step still has to fit a regression's labels. `coin` has nothing to tune, no matter which units, labels included, and a bound against models of
 every norm; it pays for that with slow first rounds per feature, most on long-tailed text. `freegrad` is the same idea for the weights
-as a whole, in 8 bytes a feature: the tightest bound of all where a short model is good, too cautious where only a long one is. `scale-free`
+as a whole, in 8 bytes a feature: its bound too holds for every norm, and where only long models are good it takes long to reach them. `scale-free`
 is `ftrl` for losses or importance weights of any size; it knows nothing of columns.
 
 For classification as the Perceptron does it: `passive-aggressive` corrects each example just so far, best where labels are clean;
