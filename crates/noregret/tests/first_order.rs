@@ -1,6 +1,8 @@
 //! What the first-order learners promise beyond their certificates: invariance to units, exact zeros,
 //! laziness that nobody can see, and the mistake bounds of those that have no regret bound.
 
+#![allow(clippy::needless_for_each)]
+
 mod common;
 
 use common::traces::plain;
@@ -164,7 +166,7 @@ fn penalties_leave_exact_zeros_and_a_larger_one_leaves_more() {
     // Two features of twenty matter.
     let mut seed = 7u64;
     let mut random = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as f64 / f64::from(1u32 << 30) - 1.0
     };
     let rows: Vec<Row> = (0..4000)
