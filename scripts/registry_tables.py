@@ -28,8 +28,8 @@ is the smallest in memory (8 bytes a feature) and has one step size for all feat
 use it with the square loss on labels far from 0. `truncated-gradient` is plain gradient descent that forgets: on rows with many common
 features a longer `--period` leaves more zeros. `learn --json` and `inspect` count the weights that are not zero.
 
-For features in unknown units, besides `auto`: `normalized` is how Vowpal Wabbit handles units, and close to `auto` on one-hot data, but its
-step still has to fit a regression's labels. `coin` has nothing to tune, no matter which units, labels included, and a bound against models of
+For features in unknown units, besides `auto`: `normalized` is how Vowpal Wabbit handles units, but its step still has to be chosen,
+above all for a regression's labels. `coin` has nothing to tune, no matter which units, labels included, and a bound against models of
 every norm; it pays for that with slow first rounds per feature, most on long-tailed text. `freegrad` is the same idea for the weights
 as a whole, in 8 bytes a feature: its bound too holds for every norm, and where only long models are good it takes long to reach them. `scale-free`
 is `ftrl` for losses or importance weights of any size; it knows nothing of columns.
