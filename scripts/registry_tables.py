@@ -21,6 +21,22 @@ six, and nothing to tune ([measured](quality.md)); on streams that drift, `--tra
 tight certificate, `projected-ogd` and `ftrl`, which have a ball and want `--radius`; `ftrl` adapts to the size of the gradients.
 `adagrad` needs little tuning on sparse text and one-hot features and takes a third of the memory. `strongly-convex-ogd` is the online SVM (hinge) or regularised logistic regression. `exponentiated` is for many features of
 which few matter. `ridge` is exact, for few features. `perceptron` and `follow-the-leader` are there to be understood.
+
+For sparse models: `ftrl-proximal` is the first choice, with steps per feature and weights that are exactly zero; its penalties count once
+for the whole stream, so they matter less the longer it is, and `--lambda1` grows with the number of examples. `rda` penalises every round,
+is the smallest in memory (8 bytes a feature) and has one step size for all features: set `--gamma` to the size of the gradients, and do not
+use it with the square loss on labels far from 0. `truncated-gradient` is plain gradient descent that forgets: on rows with many common
+features a longer `--period` leaves more zeros. `learn --json` and `inspect` count the weights that are not zero.
+
+For features in unknown units, besides `auto`: `normalized` is how Vowpal Wabbit handles units, but its step still has to be chosen,
+above all for a regression's labels. `coin` has nothing to tune, no matter which units, labels included, and a bound against models of
+every norm; it pays for that with slow first rounds per feature, most on long-tailed text. `freegrad` is the same idea for the weights
+as a whole, in 8 bytes a feature: its bound too holds for every norm, and where only long models are good it takes long to reach them. `scale-free`
+is `ftrl` for losses or importance weights of any size; it knows nothing of columns.
+
+For classification as the Perceptron does it: `passive-aggressive` corrects each example just so far, best where labels are clean;
+with noise take a small `--aggressiveness` (0.01). It does regression too (`--loss absolute`). `alma` approximates the largest margin:
+compare its mistakes, not its hinge loss, since its weights stay in a ball. Neither has a regret bound; their certificates hold all the same.
 """
 
 
@@ -33,7 +49,7 @@ def kind(parameter):
     value = parameter["kind"]
     if isinstance(value, dict):
         return " or ".join(f"`{word}`" for word in value["choice"])
-    return {"positive": "a number above 0", "fraction": "a number between 0 and 1", "count": "a whole number"}[value]
+    return {"positive": "a number above 0", "nonnegative": "a number not below 0", "fraction": "a number between 0 and 1", "count": "a whole number"}[value]
 
 
 def parameters(entry):

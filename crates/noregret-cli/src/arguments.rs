@@ -140,7 +140,7 @@ pub(crate) fn registry(mut command: Command) -> Command {
         let value = match parameter.kind {
             Kind::Choice(words) => words.join("|").to_uppercase(),
             Kind::Count => "N".to_owned(),
-            Kind::Positive | Kind::Fraction => "X".to_owned(),
+            Kind::Positive | Kind::Nonnegative | Kind::Fraction => "X".to_owned(),
         };
         let meaning = match (owners.as_slice(), parameter.default) {
             ([_], Some(default)) => format!("{} [default: {default}]", parameter.meaning),

@@ -85,7 +85,7 @@ fn below(folder: &Folder, summary: &Value, data: &str, averaged: bool, what: &st
 }
 
 fn unbounded(learner: &str, loss: &str) -> bool {
-    let learners = ["ogd", "strongly-convex-ogd"];
+    let learners = ["ogd", "strongly-convex-ogd", "rda"];
     learners.contains(&learner) && loss == "poisson"
 }
 

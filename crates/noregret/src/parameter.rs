@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// A number greater than zero.
     Positive,
+    /// A number, zero or greater.
+    Nonnegative,
     /// A number strictly between 0 and 1.
     Fraction,
     /// A whole number, at least 1.
@@ -41,6 +43,10 @@ impl Parameter {
             Kind::Positive => match text.parse::<f64>() {
                 Ok(v) if v > 0.0 && v.is_finite() => Ok(Value::Number(v)),
                 _ => Err(bad("a number greater than 0")),
+            },
+            Kind::Nonnegative => match text.parse::<f64>() {
+                Ok(v) if v >= 0.0 && v.is_finite() => Ok(Value::Number(v)),
+                _ => Err(bad("a number not below 0")),
             },
             Kind::Fraction => match text.parse::<f64>() {
                 Ok(v) if v > 0.0 && v < 1.0 => Ok(Value::Number(v)),

@@ -48,6 +48,11 @@ fn heaviest(model: &Model, weights: &Vector, top: usize) -> Vec<(String, f64)> {
     order.into_iter().map(|(i, w)| (feature_name(model, i), w)).collect()
 }
 
+/// How many weights are not exactly 0, the bias's included.
+fn nonzeros(weights: &Vector) -> usize {
+    weights.iter().filter(|w| *w != 0.0).count()
+}
+
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let path: &String = matches.get_one("model").expect("clap requires it");
     let model = Model::load(Path::new(path))?;
@@ -64,6 +69,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     if let Some(target) = matches.get_one::<String>("json") {
         let mut header = model.header();
         header.insert("model_norm".to_owned(), json!(weights.norm()));
+        header.insert("nonzero_weights".to_owned(), json!(nonzeros(&weights)));
         header.insert("bias_weight".to_owned(), json!(weights.bias));
         header.insert("certificate".to_owned(), json!(model.engine.certificate()));
         if let Some(mixture) = model.engine.mixture() {
@@ -159,6 +165,7 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     line("format", format!("{}{hashed}", model.reading.format));
     line("labels", model.labels.describe().trim_start_matches("labels: ").to_owned());
     line("norm", format!("{:.6}", weights.norm()));
+    line("weights", format!("{} are not zero", nonzeros(weights)));
     if let Some(loss) = engine.average_loss() {
         line("loss so far", format!("{loss:.6}"));
     }

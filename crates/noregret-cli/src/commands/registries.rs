@@ -123,6 +123,7 @@ fn tell(matches: &ArgMatches, what: &str, mut told: Vec<Told>) -> Result<u8> {
             let default = p.default.map_or(String::new(), |d| format!(" [default: {d}]"));
             let kind = match p.kind {
                 Kind::Positive => "X > 0".to_owned(),
+                Kind::Nonnegative => "X >= 0".to_owned(),
                 Kind::Fraction => "0 < X < 1".to_owned(),
                 Kind::Count => "N".to_owned(),
                 Kind::Choice(words) => words.join("|"),

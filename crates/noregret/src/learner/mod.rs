@@ -19,6 +19,16 @@ mod ridge;
 mod strongly_convex_ogd;
 mod subgradient;
 
+mod alma;
+mod coin;
+mod freegrad;
+mod ftrl_proximal;
+mod normalized;
+mod passive_aggressive;
+mod rda;
+mod scale_free;
+mod truncated_gradient;
+
 pub use auto::{Member, Mixture, Moment};
 pub use slots::{Cell, Slot, Slots};
 pub use theorem::{Constants, Theorem};
@@ -43,6 +53,15 @@ pub static ENTRIES: &[&Entry] = &[
     &ridge::ENTRY,
     &exponentiated::ENTRY,
     &adagrad::ENTRY,
+    &ftrl_proximal::ENTRY,
+    &rda::ENTRY,
+    &truncated_gradient::ENTRY,
+    &scale_free::ENTRY,
+    &normalized::ENTRY,
+    &coin::ENTRY,
+    &freegrad::ENTRY,
+    &passive_aggressive::ENTRY,
+    &alma::ENTRY,
 ];
 
 /// What happened in a round, told to the learner after it has predicted.
@@ -245,4 +264,20 @@ fn required(entry: &Entry, setup: &Setup<'_>, name: &str) -> Result<f64, UsageEr
         .parameters
         .number(entry.parameters, name)
         .ok_or_else(|| UsageError(format!("learner `{}` needs --{name}", entry.name)))
+}
+
+/// `sum of term(cell_i, x_i)`, the bias included, for weights that depend on the value they meet. A
+/// feature never seen comes with an empty cell.
+#[inline(always)]
+fn sum_over<T: Slot, V: Value>(
+    slots: &Slots<T>,
+    x: Features<'_, V>,
+    mut term: impl FnMut(&Cell<T>, f64) -> f64,
+) -> f64 {
+    let empty = Cell::default();
+    let mut sum = slots.bias.as_ref().map_or(0.0, |cell| term(cell, 1.0));
+    for (i, v) in x.iter() {
+        sum += term(slots.cells.get(i).unwrap_or(&empty), v);
+    }
+    sum
 }

@@ -52,6 +52,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
     let penalised = config.l2.and_then(|sigma| book.penalised_loss(sigma));
     let auc = tally.auc();
     let mixture = engine.mixture();
+    let weights = engine.weights();
     let value = json!({
         "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
         "examples": engine.examples(),
@@ -85,7 +86,8 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "auc_error_at_most": auc.map(|(_, error)| error),
         "calibration": tally.calibration(),
         "mixture": mixture,
-        "model_norm": engine.weights().norm(),
+        "model_norm": weights.norm(),
+        "nonzero_weights": weights.iter().filter(|w| *w != 0.0).count(),
         "model_norm_of": mixture.as_ref().map(|m| m.heaviest_member),
         "averaged_norm": engine.averaged().map(|w| w.norm()),
         "skipped": run.skipped,

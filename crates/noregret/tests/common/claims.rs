@@ -75,10 +75,15 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     assert!((regret + best - own).abs() <= 1e-12 * parts, "{name}: {certificate:?} {own}");
 
     // A prediction is the product with the iterate.
+    let records = records(&run, &*loss, d);
     for (k, w) in run.iterates.iter().enumerate() {
         // Its normaliser counts the coordinates of the row that is predicted, seen or not; a mixture's
         // weights are those of its heaviest member.
         if ["exponentiated", "auto"].contains(&&*config.learner) {
+            continue;
+        }
+        // Weights that shrink before they meet a value, or a row, larger than any before.
+        if ["normalized", "coin", "freegrad"].contains(&&*config.learner) && records[k] {
             continue;
         }
         let z = dot(w, &run.rows[k].2, config.bias);
@@ -121,6 +126,21 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     check_ball(config, &run);
 }
 
+/// Which rows are longer, or larger in a coordinate, than every earlier row that could be learned from.
+fn records(run: &Run, loss: &dyn Loss, d: usize) -> Vec<bool> {
+    let (mut longest, mut largest) = (0.0, vec![0.0; d]);
+    let mut all = Vec::new();
+    for ((y, c, x), z) in run.rows.iter().zip(&run.z) {
+        let length: f64 = x.iter().map(|p| p.1 * p.1).sum();
+        all.push(length > longest || x.iter().any(|p| p.1.abs() > largest[p.0 as usize]));
+        if *c > 0.0 && loss.slope(*z, *y) != 0.0 {
+            longest = length.max(longest);
+            x.iter().for_each(|p| largest[p.0 as usize] = p.1.abs().max(largest[p.0 as usize]));
+        }
+    }
+    all
+}
+
 /// Iterates of a learner with a ball never leave it.
 pub fn check_ball(config: &Config, run: &Run) {
     let simplex = config.comparator.as_deref() == Some("simplex");
@@ -132,7 +152,8 @@ pub fn check_ball(config: &Config, run: &Run) {
             "follow-the-leader" if given.contains("box") => w.iter().fold(0.0, |m: f64, v| m.max(v.abs())),
             "exponentiated" => w.iter().map(|v| v.abs()).sum(),
             "ftrl" if given.contains("no") => 0.0,
-            "projected-ogd" | "subgradient" | "ftrl" | "follow-the-leader" => norm(w),
+            "projected-ogd" | "subgradient" | "ftrl" | "scale-free" | "follow-the-leader" => norm(w),
+            "alma" if config.radius.is_some() => norm(w),
             _ => 0.0,
         };
         assert!(length <= radius * (1.0 + 1e-9), "{config:?}: {length} outside of {radius}");

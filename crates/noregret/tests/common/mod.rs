@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::needless_for_each)]
 
 pub mod claims;
+pub mod traces;
 
 use noregret::engine::{Config, Engine};
 use noregret::example::Block;
@@ -87,6 +88,23 @@ pub fn variants(learner: &str) -> Vec<Vec<(&'static str, &'static str)>> {
         "ridge" => vec![vec![], vec![("alpha", "0.01")]],
         "auto" => vec![vec![], vec![("tracking", "yes")]],
         "exponentiated" => vec![vec![], vec![("eta", "0.4")]],
+        "ftrl-proximal" => vec![
+            vec![],
+            vec![("alpha", "2"), ("beta", "0"), ("lambda1", "0")],
+            vec![("lambda1", "0.5"), ("lambda2", "3")],
+        ],
+        "rda" => vec![vec![], vec![("lambda1", "0.2"), ("gamma", "0.5"), ("rho", "0.3")]],
+        "truncated-gradient" => vec![
+            vec![],
+            vec![("schedule", "constant"), ("eta", "0.3"), ("lambda1", "0.1"), ("period", "3")],
+            vec![("schedule", "constant"), ("eta", "1"), ("lambda1", "0.05"), ("theta", "0.6")],
+        ],
+        "scale-free" => vec![vec![], vec![("eta", "0.2")]],
+        "coin" | "freegrad" => vec![vec![], vec![("wealth", "0.1")]],
+        "passive-aggressive" => {
+            vec![vec![], vec![("variant", "0")], vec![("variant", "2"), ("aggressiveness", "0.1")]]
+        }
+        "alma" => vec![vec![], vec![("alpha", "0.4"), ("margin", "1"), ("eta", "0.7")]],
         _ => vec![vec![]],
     }
 }

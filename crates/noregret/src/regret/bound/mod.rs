@@ -21,7 +21,19 @@ mod ridge;
 mod strongly_convex;
 mod subgradient;
 
+mod alma;
+mod coin;
+mod freegrad;
+mod ftrl_proximal;
+mod normalized;
+mod passive_aggressive;
+mod rda;
+mod scale_free;
+mod truncated_gradient;
+
+pub use alma::most_corrections;
 pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
+pub use passive_aggressive::{most_mistakes_passive_aggressive, most_squares_passive_aggressive};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
 pub use projected_ogd_square::square_bound;
 
@@ -48,6 +60,15 @@ pub static ENTRIES: &[&Entry] = &[
     &optimistic_data::ENTRY,
     &optimistic_rounds::ENTRY,
     &mixture::ENTRY,
+    &ftrl_proximal::ENTRY,
+    &rda::ENTRY,
+    &truncated_gradient::ENTRY,
+    &scale_free::ENTRY,
+    &normalized::ENTRY,
+    &coin::ENTRY,
+    &freegrad::ENTRY,
+    &passive_aggressive::ENTRY,
+    &alma::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.
