@@ -198,7 +198,8 @@ impl Engine {
     }
 
     fn guard<V: crate::example::Value>(&self, rows: Rows<'_, V>) -> Result<()> {
-        let Some(limit) = self.entry.largest_dimension else { return Ok(()) };
+        let limit = self.machine.largest_dimension().or(self.entry.largest_dimension);
+        let Some(limit) = limit else { return Ok(()) };
         let end = rows.iter().map(|r| r.x.end()).max().unwrap_or(0);
         if end > limit as usize {
             return Err(Error::Usage(UsageError(format!(
@@ -251,19 +252,24 @@ impl Engine {
         self.passes_before
     }
 
-    /// `<w, x>` for the current iterate.
+    /// The learner's prediction: `<w, x>` for the current iterate, where it is linear.
     pub fn predict(&self, x: Features<'_, f32>) -> f64 {
         self.machine.predict_f32(x)
     }
 
-    /// `<w, x>` for the current iterate, f64 values.
+    /// The same for f64 values.
     pub fn predict_f64(&self, x: Features<'_, f64>) -> f64 {
         self.machine.predict_f64(x)
     }
 
-    /// The current iterate.
+    /// The current iterate; of a learner that is not linear, the linear model that stands for it.
     pub fn weights(&self) -> Vector {
         self.machine.weights()
+    }
+
+    /// Whether predictions are the products with [`Engine::weights`].
+    pub fn is_linear(&self) -> bool {
+        self.machine.is_linear()
     }
 
     /// The averaged iterate, where it is kept.

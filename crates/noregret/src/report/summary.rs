@@ -87,6 +87,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "mixture": mixture,
         "model_norm": engine.weights().norm(),
         "model_norm_of": mixture.as_ref().map(|m| m.heaviest_member),
+        "linear": engine.is_linear(),
         "averaged_norm": engine.averaged().map(|w| w.norm()),
         "skipped": run.skipped,
         "interrupted": run.interrupted,

@@ -87,6 +87,14 @@ pub fn variants(learner: &str) -> Vec<Vec<(&'static str, &'static str)>> {
         "ridge" => vec![vec![], vec![("alpha", "0.01")]],
         "auto" => vec![vec![], vec![("tracking", "yes")]],
         "exponentiated" => vec![vec![], vec![("eta", "0.4")]],
+        "arow" => vec![vec![], vec![("r", "0.2")], vec![("matrix", "full")]],
+        "newton" => vec![vec![], vec![("matrix", "full")], vec![("matrix", "full"), ("beta", "0.02")]],
+        "kernel-perceptron" => vec![
+            vec![],
+            vec![("kernel", "linear"), ("budget", "3")],
+            vec![("kernel", "rbf"), ("budget", "5"), ("gamma", "0.5")],
+        ],
+        "maxover" => vec![vec![], vec![("budget", "2"), ("kappa", "0.3")]],
         _ => vec![vec![]],
     }
 }

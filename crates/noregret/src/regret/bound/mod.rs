@@ -21,6 +21,20 @@ mod ridge;
 mod strongly_convex;
 mod subgradient;
 
+mod arow;
+mod inner_perceptron;
+mod kernel_perceptron;
+mod maxover;
+mod newton;
+mod second_order_perceptron;
+mod vaw;
+mod winnow;
+
+pub use arow::most_mistakes_arow;
+pub use maxover::most_updates;
+pub use second_order_perceptron::most_mistakes_second_order;
+pub use winnow::most_mistakes_winnow;
+
 pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
 pub use projected_ogd_square::square_bound;
@@ -48,6 +62,14 @@ pub static ENTRIES: &[&Entry] = &[
     &optimistic_data::ENTRY,
     &optimistic_rounds::ENTRY,
     &mixture::ENTRY,
+    &inner_perceptron::ENTRY,
+    &kernel_perceptron::ENTRY,
+    &maxover::ENTRY,
+    &winnow::ENTRY,
+    &second_order_perceptron::ENTRY,
+    &arow::ENTRY,
+    &newton::ENTRY,
+    &vaw::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.
