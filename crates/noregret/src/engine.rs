@@ -2,6 +2,7 @@
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
 mod config;
+mod limit;
 
 pub use config::Config;
 
@@ -183,7 +184,7 @@ impl Engine {
 
     /// Learns rows in order. On an error the rows before it have been learned.
     pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
-        self.guard(rows)?;
+        limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
         let done = self.machine.learn_f32(rows, &mut bench);
         self.explain(done)
@@ -191,24 +192,15 @@ impl Engine {
 
     /// Learns rows of f64 values.
     pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
-        self.guard(rows)?;
+        limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
         let done = self.machine.learn_f64(rows, &mut bench);
         self.explain(done)
     }
 
-    fn guard<V: crate::example::Value>(&self, rows: Rows<'_, V>) -> Result<()> {
-        let limit = self.machine.largest_dimension().or(self.entry.largest_dimension);
-        let Some(limit) = limit else { return Ok(()) };
-        let end = rows.iter().map(|r| r.x.end()).max().unwrap_or(0);
-        if end > limit as usize {
-            return Err(Error::Usage(UsageError(format!(
-                "learner `{}` holds at most {limit} features, and the input has a feature {end} \
-                 (counted from 1): choose another learner, or fold the features with --bits",
-                self.entry.name
-            ))));
-        }
-        Ok(())
+    /// The most features that the learner can hold, where that is less than anybody's.
+    fn largest_dimension(&self) -> Option<u32> {
+        self.machine.largest_dimension().or(self.entry.largest_dimension)
     }
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {

@@ -34,7 +34,7 @@ def write(path, x, y, weights):
     """VW text, whose numeric names are places, so that importance weights can be given."""
     with open(path, "w") as out:
         for row, label, weight in zip(x, y, weights):
-            cells = " ".join(f"{i}:{v!r}" for i, v in enumerate(row[:-1]) if v != 0)
+            cells = " ".join(f"{i}:{float(v)!r}" for i, v in enumerate(row[:-1]) if v != 0)
             out.write(f"{float(label)!r} {float(weight)!r} | {cells}\n")
 
 
