@@ -41,7 +41,7 @@ What these cost and when they are worth it. None of them is faster than `auto` o
 - `winnow`: for many features of which few matter, and all of one scale; 16 bytes a feature. Weights grow as exponentials, so watch
   the error rate; a smaller `--eta` where it diverges. `exponentiated` is its relative with a certificate worth having.
 - `averaged-perceptron`: the Perceptron one would use: its predictions are those of the average, in the rounds and in the model; 24 bytes
-  a feature, nothing to tune.
+  a feature, nothing to tune. An average remembers: on streams that drift or come sorted by label, `perceptron` errs less.
 - `voted-perceptron`: the original of which the average is the cheap form. Keeps every row it erred on and reads them all for every
   prediction, so a stream with many mistakes gets slower and slower: for streams with few, or of a few ten thousand rows.
 - `kernel-perceptron`: when linear models do not suffice. Keeps the newest `--budget` rows it erred on (12 bytes a nonzero) and reads

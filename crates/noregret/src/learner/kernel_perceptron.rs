@@ -13,7 +13,8 @@
 //! The bias, where there is one, adds 1 to `<x, x'>`; the rbf kernel does not see it. Only the linear kernel
 //! has weights to show. The certificate speaks of linear models in the features as they are, whatever the
 //! kernel, because any predicted numbers have a ledger; a kernel may well do better than the best of them,
-//! and its regret is then negative.
+//! and its regret is then negative. There is no norm of the model to go by, so without `--radius` they are those
+//! no longer than 10.
 //!
 //! State: at most `--budget` rows, 12 bytes a nonzero in memory and 16 in files. Cost: a prediction reads all
 //! of them. Forgetting the oldest is the removal of the Forgetron without its shrinking.
@@ -22,7 +23,7 @@
 //! Shalev-Shwartz, Singer 2008 (budget, oldest first).
 
 use super::slots::{Cell, NoMean, Slots, Weight};
-use super::state::{Store, add, distance_squared, product};
+use super::state::{Spread, Store, add, distance_squared, product};
 use super::{Entry, Learner, Losses, Outcome, Theorem, refuse_average};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
@@ -83,6 +84,7 @@ pub(super) static ENTRY: Entry = Entry {
             mistakes: 0.0,
             longest: 0.0,
             forgotten: 0,
+            spread: Spread::default(),
             store: Store::default(),
         };
         Ok(boxed(learner, setup.bias))
@@ -109,18 +111,35 @@ struct KernelPerceptron {
     longest: f64,
     /// How many rows were forgotten.
     forgotten: u64,
+    #[serde(skip)]
+    spread: Spread,
     /// The rows it erred on, each with `c y`.
     #[serde(skip)]
     store: Store,
 }
 
 impl KernelPerceptron {
-    fn kernel<V: Value, W: Value>(&self, x: Features<'_, V>, other: Features<'_, W>, bias: f64) -> f64 {
+    /// `K`, from `<x, x'>` with the bias and from `|x - x'|^2`, whichever it needs.
+    fn kernel(&self, product: impl FnOnce() -> f64, distance_squared: impl FnOnce() -> f64) -> f64 {
         match self.kernel {
-            Kernel::Linear => product(x, other) + bias,
-            Kernel::Polynomial => (1.0 + self.gamma * (product(x, other) + bias)).powf(self.degree),
-            Kernel::Rbf => (-self.gamma * distance_squared(x, other)).exp(),
+            Kernel::Linear => product(),
+            Kernel::Polynomial => (1.0 + self.gamma * product()).powf(self.degree),
+            Kernel::Rbf => (-self.gamma * distance_squared()).exp(),
         }
+    }
+
+    /// The sum over the stored rows.
+    fn ask<V: Value>(
+        &self,
+        x: Features<'_, V>,
+        bias: bool,
+        product: impl Fn(Features<'_, f64>) -> f64,
+    ) -> f64 {
+        let bias = f64::from(u8::from(bias));
+        let term = |(row, factor): (Features<'_, f64>, f64)| {
+            factor * self.kernel(|| product(row) + bias, || distance_squared(x, row))
+        };
+        self.store.iter().map(term).fold(0.0, |sum, k| sum + k)
     }
 
     /// The weights of the linear kernel, from what is stored: subtracting a row would leave its rounding.
@@ -139,8 +158,17 @@ impl Learner for KernelPerceptron {
         if self.kernel == Kernel::Linear {
             return slots.dot(x, |c| c.state.v);
         }
-        let bias = f64::from(u8::from(slots.bias.is_some()));
-        self.store.iter().map(|(row, factor)| factor * self.kernel(x, row, bias)).sum()
+        self.ask(x, slots.bias.is_some(), |row| product(x, row))
+    }
+
+    fn foresee<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
+        if self.kernel != Kernel::Polynomial {
+            return self.predict(slots, x);
+        }
+        let mut spread = std::mem::take(&mut self.spread);
+        let z = spread.of(x, |spread| self.ask(x, slots.bias.is_some(), |row| spread.product(row)));
+        self.spread = spread;
+        z
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
@@ -152,9 +180,8 @@ impl Learner for KernelPerceptron {
         if o.y * o.z > 0.0 {
             return;
         }
-        let bias = f64::from(u8::from(slots.bias.is_some()));
         self.mistakes += o.weight;
-        self.longest = self.longest.max(self.kernel(x, x, bias));
+        self.longest = self.longest.max(self.kernel(|| o.norm_squared, || 0.0));
         self.store.push(x, o.weight * o.y);
         let mut forgot = false;
         while self.store.len() as u64 > self.budget {

@@ -17,7 +17,7 @@
 //! Theorem: `regret/bound/inner_perceptron.rs`. Source: Freund, Schapire 1999, figure 1.
 
 use super::slots::{Cell, KeptMean, Slots, Weight};
-use super::state::{Store, Survivors, product};
+use super::state::{Spread, Store, Survivors, product};
 use super::{Entry, Learner, Losses, Outcome, Theorem, refuse_average};
 use crate::example::{Features, Value};
 use crate::round::boxed;
@@ -50,6 +50,8 @@ struct VotedPerceptron {
     /// `<v_k, x>` of the row being learned.
     #[serde(skip)]
     current: f64,
+    #[serde(skip)]
+    spread: Spread,
     /// The rows it erred on, each with `c y`.
     #[serde(skip)]
     store: Store,
@@ -59,12 +61,12 @@ struct VotedPerceptron {
 }
 
 impl VotedPerceptron {
-    /// The margin of the vote, and `<v_k, x>`.
-    fn ask<V: Value>(&self, x: Features<'_, V>, bias: bool) -> (f64, f64) {
+    /// The margin of the vote, and `<v_k, x>`, from the products with the stored rows.
+    fn ask(&self, bias: bool, product: impl Fn(Features<'_, f64>) -> f64) -> (f64, f64) {
         let bias = f64::from(u8::from(bias));
         let (mut sum, mut current) = (0.0, 0.0);
         for ((row, factor), votes) in self.store.iter().zip(&self.votes) {
-            current += factor * (product(x, row) + bias);
+            current += factor * (product(row) + bias);
             if current > 0.0 {
                 sum += votes;
             } else if current < 0.0 {
@@ -79,12 +81,13 @@ impl Learner for VotedPerceptron {
     type Slot = Weight<KeptMean>;
 
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
-        self.ask(x, slots.bias.is_some()).0
+        self.ask(slots.bias.is_some(), |row| product(x, row)).0
     }
 
     fn foresee<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
-        let (z, current) = self.ask(x, slots.bias.is_some());
-        self.current = current;
+        let mut spread = std::mem::take(&mut self.spread);
+        let (z, current) = spread.of(x, |x| self.ask(slots.bias.is_some(), |row| x.product(row)));
+        (self.spread, self.current) = (spread, current);
         z
     }
 

@@ -5,7 +5,7 @@ mod store;
 mod survivors;
 mod triangle;
 
-pub(super) use store::{Store, add, distance_squared, product};
+pub(super) use store::{Spread, Store, add, distance_squared, product};
 pub(super) use survivors::Survivors;
 pub(super) use triangle::Triangle;
 

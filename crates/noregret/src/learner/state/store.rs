@@ -101,6 +101,37 @@ pub(in super::super) fn both<V: Value, W: Value>(
     other.values[j..].iter().for_each(|v| each(0.0, v.f64()));
 }
 
+/// A row spread over all places up to its last, for products with many stored rows. The products are
+/// those of [`product`] to the bit, because the same numbers are added in the same order, and zeros.
+#[derive(Debug, Default)]
+pub(in super::super) struct Spread(Vec<f64>);
+
+impl Spread {
+    /// Spreads `x` out for the time that `ask` takes.
+    pub(in super::super) fn of<V: Value, T>(
+        &mut self,
+        x: Features<'_, V>,
+        ask: impl FnOnce(&Self) -> T,
+    ) -> T {
+        if self.0.len() < x.end() {
+            self.0.resize(x.end(), 0.0);
+        }
+        x.iter().for_each(|(i, v)| self.0[i] = v);
+        let answer = ask(self);
+        x.iter().for_each(|(i, _)| self.0[i] = 0.0);
+        answer
+    }
+
+    /// `<x, x'>`.
+    pub(in super::super) fn product(&self, other: Features<'_, f64>) -> f64 {
+        let mut sum = 0.0;
+        for (&i, v) in other.indices.iter().zip(other.values) {
+            sum += self.0.get(i as usize).map_or(0.0, |x| x * v);
+        }
+        sum
+    }
+}
+
 /// `<x, x'>`.
 pub(in super::super) fn product<V: Value, W: Value>(x: Features<'_, V>, other: Features<'_, W>) -> f64 {
     let mut sum = 0.0;

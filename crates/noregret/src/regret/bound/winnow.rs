@@ -11,7 +11,7 @@ pub(super) static ENTRY: Entry = Entry {
     source: "Littlestone 1989; for any stream by the potential of exponential weights, above",
     class: Class::L1,
     linearised: false,
-    conditions: |_| vec!["needs a comparator: audit --loss hinge --comparator l1 --radius U".to_owned()],
+    conditions: |_| vec!["needs a comparator, with its total hinge loss".to_owned()],
     value: |_| None,
 };
 
