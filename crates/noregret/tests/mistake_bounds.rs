@@ -14,7 +14,9 @@ const D: u32 = 5;
 fn unweighted(rows: &[Row], name: &str) -> Vec<Row> {
     let loss = loss::build(name, []).unwrap();
     let mut rows = labelled(rows, &*loss);
-    rows.iter_mut().for_each(|r| r.1 = 1.0);
+    for r in &mut rows {
+        r.1 = 1.0;
+    }
     rows
 }
 
@@ -107,7 +109,7 @@ proptest! {
         let mut rows = unweighted(&rows, "hinge");
         rows.retain(|r| dot(&u, &r.2, false).abs() >= 0.2);
         prop_assume!(!rows.is_empty());
-        rows.iter_mut().for_each(|r| r.0 = dot(&u, &r.2, false).signum());
+        for r in &mut rows { r.0 = dot(&u, &r.2, false).signum(); }
         let mut config = config("maxover", "hinge", &[("budget", budget), ("kappa", kappa)]);
         config.bias = false;
         let run = run(&config, &rows, D as usize);

@@ -120,7 +120,9 @@ fn vectors(rows: &[Row], bias: bool) -> Vec<(Vec<f64>, f64)> {
         let z: f64 =
             x.iter().map(|&(i, a)| v[i as usize] * a).sum::<f64>() + if bias { v[D as usize] } else { 0.0 };
         if y * z <= 0.0 {
-            x.iter().for_each(|&(i, a)| v[i as usize] += c * y * a);
+            for &(i, a) in x {
+                v[i as usize] += c * y * a;
+            }
             if bias {
                 v[D as usize] += c * y;
             }
@@ -195,7 +197,7 @@ proptest! {
             let mut stored: Vec<&Row> = Vec::new();
             for (k, row) in rows.iter().enumerate() {
                 let mut dense = vec![0.0; D as usize];
-                row.2.iter().for_each(|&(i, v)| dense[i as usize] = v);
+                for &(i, v) in &row.2 { dense[i as usize] = v; }
                 let z: f64 = stored.iter().map(|(y, c, x)| c * y * (add + dot(&dense, x, false))).sum();
                 prop_assert!(close(run.z[k], z, 1e-12), "{} {} {}", kernel, run.z[k], z);
                 if row.1 > 0.0 && row.0 * z <= 0.0 {

@@ -194,7 +194,7 @@ proptest! {
         let (mut w, mut largest) = (vec![0.0; n], 0.0f64);
         for (k, (y, c, x)) in rows.iter().enumerate() {
             let mut full = vec![0.0; n];
-            x.iter().for_each(|&(i, v)| full[i as usize] = v);
+            for &(i, v) in x { full[i as usize] = v; }
             if bias {
                 full[4] = 1.0;
             }
