@@ -11,6 +11,9 @@ use proptest::prelude::*;
 
 const D: u32 = 5;
 
+/// A learner, a loss, and the parameters that were given.
+type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 fn unweighted(rows: &[Row], name: &str) -> Vec<Row> {
     let loss = loss::build(name, []).unwrap();
     let mut rows = labelled(rows, &*loss);
@@ -125,7 +128,7 @@ proptest! {
         bias in any::<bool>(),
         radius in 0.05..0.6f64,
     ) {
-        let cases: [(&str, &str, &[(&str, &str)]); 5] = [
+        let cases: [Case; 5] = [
             ("vaw", "square", &[]),
             ("vaw", "square", &[("alpha", "0.001")]),
             ("newton", "square", &[("matrix", "full")]),
