@@ -39,6 +39,33 @@ with noise take a small `--aggressiveness` (0.01). It does regression too (`--lo
 compare its mistakes, not its hinge loss, since its weights stay in a ball. Neither has a regret bound; their certificates hold all the same.
 """
 
+FAMILY = """
+## Matrices, averages, stored rows
+
+What these cost and when they are worth it. None of them is faster than `auto` or `adagrad`; each sees something they do not.
+
+- `arow`: classification with a confidence for every feature: rare features move far, known ones little. O(nonzeros) and 24 bytes a
+  feature; a good first choice among the mistake-driven learners. `--matrix full` also knows correlations, for up to a few hundred
+  features (`4 d^2` bytes, O(d^2) a round); its labels are hard-wired to the margin 1, so raise `--r` for noisy labels.
+- `second-order-perceptron`: for few, correlated features of very different scales; `4 d^2` bytes. Needs no margin; its score is
+  small by construction, so judge it by its error rate and not by its hinge loss.
+- `vaw`: regression with the best guarantee there is (regret of order `d ln T`, no bound on the labels to be known); `4 d^2` bytes,
+  O(d^2) a row, also to predict. `ridge` predicts the same once every direction has been seen.
+- `newton`: gradients through the inverse of their own matrix. With the square loss it needs no tuning; with the logistic loss `--beta`
+  trades speed for the theorem, whose conditions a large `--radius` fails (the loss is flat far out). Say `--matrix full` for up to a few
+  hundred features; the diagonal has no theorem, and steps that shrink faster than those of `adagrad`.
+- `winnow`: for many features of which few matter, and all of one scale; 16 bytes a feature. Weights grow as exponentials, so watch
+  the error rate; a smaller `--eta` where it diverges. `exponentiated` is its relative with a certificate worth having.
+- `averaged-perceptron`: the Perceptron one would use: its predictions are those of the average, in the rounds and in the model; 24 bytes
+  a feature, nothing to tune. An average remembers: on streams that drift or come sorted by label, `perceptron` errs less.
+- `voted-perceptron`: the original of which the average is the cheap form. Keeps every row it erred on and reads them all for every
+  prediction, so a stream with many mistakes gets slower and slower: for streams with few, or of a few ten thousand rows.
+- `kernel-perceptron`: when linear models do not suffice. Keeps the newest `--budget` rows it erred on (12 bytes a nonzero) and reads
+  them all for every prediction. The certificate speaks of linear models, which it may well beat: a negative regret says so.
+- `maxover`: works on the worst of the newest `--budget` rows in every round: on separable streams a larger margin than the Perceptron's,
+  on others a model that chases its outliers.
+"""
+
 
 def registry(program, name):
     out = subprocess.run([program, name, "--json", "-"], check=True, capture_output=True, text=True).stdout
@@ -61,7 +88,7 @@ def parameters(entry):
 
 
 def page(program):
-    lines = [INTRODUCTION, "## Learners", ""]
+    lines = [INTRODUCTION + FAMILY, "## Learners", ""]
     bounds = {bound["name"]: bound for bound in registry(program, "bounds")}
     for entry in registry(program, "learners"):
         losses = entry["losses"]

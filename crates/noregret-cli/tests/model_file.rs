@@ -209,7 +209,16 @@ fn numbers_that_are_not_finite_are_refused() {
 
 #[test]
 fn random_damage_with_a_right_checksum_never_panics() {
-    for flags in ["--average --learner projected-ogd", "--learner ridge", "--learner exponentiated"] {
+    for flags in [
+        "--average --learner projected-ogd",
+        "--learner ridge",
+        "--learner exponentiated",
+        "--learner voted-perceptron",
+        "--learner kernel-perceptron --kernel linear --budget 5",
+        "--learner maxover --budget 5",
+        "--learner vaw",
+        "--learner arow --matrix full",
+    ] {
         let (folder, bytes) = with_model(flags);
         let mut dice = support::Dice::new(3);
         for _ in 0..40 {

@@ -66,6 +66,13 @@ fn settings_and_comparators_survive() {
         "--learner auto --loss hinge",
         "--learner auto --loss huber --huber-delta 0.5",
         "--learner auto --loss square --label-bound 3 --average",
+        "--learner arow --matrix full --r 0.5 --loss squared-hinge",
+        "--learner newton --matrix full --loss logistic --radius 0.5 --beta 0.1",
+        "--learner newton --loss square",
+        "--learner kernel-perceptron --kernel linear --budget 7",
+        "--learner kernel-perceptron --kernel rbf --gamma 0.1 --budget 5 --no-bias",
+        "--learner maxover --budget 4 --kappa 2",
+        "--learner voted-perceptron --loss perceptron --no-bias",
     ] {
         if folder.run(&format!("learn missing.svm {flags}")).code == Some(2) {
             continue; // The learner does not know its norm, which `ridge` needs.

@@ -2,6 +2,7 @@
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
 mod config;
+mod limit;
 
 pub use config::Config;
 
@@ -181,7 +182,7 @@ impl Engine {
 
     /// Learns rows in order. On an error the rows before it have been learned.
     pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
-        self.guard(rows)?;
+        limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
         let done = self.machine.learn_f32(rows, &mut bench);
         self.explain(done)
@@ -189,23 +190,15 @@ impl Engine {
 
     /// Learns rows of f64 values.
     pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
-        self.guard(rows)?;
+        limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
         let done = self.machine.learn_f64(rows, &mut bench);
         self.explain(done)
     }
 
-    fn guard<V: crate::example::Value>(&self, rows: Rows<'_, V>) -> Result<()> {
-        let Some(limit) = self.entry.largest_dimension else { return Ok(()) };
-        let end = rows.iter().map(|r| r.x.end()).max().unwrap_or(0);
-        if end > limit as usize {
-            return Err(Error::Usage(UsageError(format!(
-                "learner `{}` holds at most {limit} features, and the input has a feature {end} \
-                 (counted from 1): choose another learner, or fold the features with --bits",
-                self.entry.name
-            ))));
-        }
-        Ok(())
+    /// The most features that the learner can hold, where that is less than anybody's.
+    fn largest_dimension(&self) -> Option<u32> {
+        self.machine.largest_dimension().or(self.entry.largest_dimension)
     }
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
@@ -249,19 +242,24 @@ impl Engine {
         self.passes_before
     }
 
-    /// `<w, x>` for the current iterate.
+    /// The learner's prediction: `<w, x>` for the current iterate, where it is linear.
     pub fn predict(&self, x: Features<'_, f32>) -> f64 {
         self.machine.predict_f32(x)
     }
 
-    /// `<w, x>` for the current iterate, f64 values.
+    /// The same for f64 values.
     pub fn predict_f64(&self, x: Features<'_, f64>) -> f64 {
         self.machine.predict_f64(x)
     }
 
-    /// The current iterate.
+    /// The current iterate; of a learner that is not linear, the linear model that stands for it.
     pub fn weights(&self) -> Vector {
         self.machine.weights()
+    }
+
+    /// Whether predictions are the products with [`Engine::weights`].
+    pub fn is_linear(&self) -> bool {
+        self.machine.is_linear()
     }
 
     /// The averaged iterate, where it is kept.

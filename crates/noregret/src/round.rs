@@ -149,6 +149,10 @@ pub trait Machine: Send + Sync {
     fn predict_f64(&self, x: Features<'_, f64>) -> f64;
     /// The current iterate.
     fn weights(&self) -> Vector;
+    /// See [`Learner::is_linear`].
+    fn is_linear(&self) -> bool;
+    /// See [`Learner::largest_dimension`].
+    fn largest_dimension(&self) -> Option<u32>;
     /// The averaged iterate, where it is kept.
     fn averaged(&self) -> Option<Vector>;
     /// The ledger's `S`.
@@ -209,6 +213,14 @@ impl<L: Learner> Machine for Boxed<L> {
 
     fn weights(&self) -> Vector {
         self.vector(|c| self.learner.weight(c))
+    }
+
+    fn is_linear(&self) -> bool {
+        self.learner.is_linear()
+    }
+
+    fn largest_dimension(&self) -> Option<u32> {
+        self.learner.largest_dimension()
     }
 
     fn averaged(&self) -> Option<Vector> {

@@ -97,6 +97,23 @@ proptest! {
     }
 
     #[test]
+    fn what_is_predicted_beforehand_is_what_is_suffered_to_the_bit(
+        rows in stream(D, 30),
+        bias in any::<bool>(),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let all = every_config(bias, Some(2.0), D);
+        let config = which.get(&all);
+        let loss = loss::build(&config.loss, []).unwrap();
+        let run = run(config, &labelled(&rows, &*loss), D as usize);
+        let mut suffered = Sum::default();
+        for ((y, c, _), z) in run.rows.iter().zip(&run.z).filter(|(r, _)| r.1 > 0.0) {
+            suffered.add(c * loss.value(*z, *y));
+        }
+        prop_assert_eq!(run.engine.ledger().book.loss.value().to_bits(), suffered.value().to_bits());
+    }
+
+    #[test]
     fn ledgers_add_and_the_sum_holds_for_one_model_on_both_streams(
         rows in stream(D, 50),
         bias in any::<bool>(),

@@ -123,7 +123,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     if let Some(run) = &past {
         run.check(book.examples, book.weight.value())?;
     }
-    let given = model.as_ref().map(|m| m.engine.weights());
+    let given = model.as_ref().filter(|m| m.engine.is_linear()).map(|m| m.engine.weights());
+    if given.is_none() && model.is_some() {
+        screen.say("the model is not linear in the features: its own loss is told by `noregret predict`");
+    }
     let model_loss = match &given {
         Some(weights) => auditor.loss_of(weights)?,
         None => None,

@@ -70,6 +70,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         let mut header = model.header();
         header.insert("model_norm".to_owned(), json!(weights.norm()));
         header.insert("nonzero_weights".to_owned(), json!(nonzeros(&weights)));
+        header.insert("linear".to_owned(), json!(model.engine.is_linear()));
         header.insert("bias_weight".to_owned(), json!(weights.bias));
         header.insert("certificate".to_owned(), json!(model.engine.certificate()));
         if let Some(mixture) = model.engine.mixture() {
@@ -186,8 +187,11 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     if let Some(mixture) = &mixture {
         text += &members(mixture);
     }
-    if !list.is_empty() || weights.bias.is_some() {
-        let whose = mixture.map_or(String::new(), |m| format!(" of {}", m.heaviest_member));
+    if !engine.is_linear() && weights.norm() == 0.0 {
+        text += "\nno weights: its predictions are not linear in the features\n";
+    } else if !list.is_empty() || weights.bias.is_some() {
+        let stand_in = if engine.is_linear() { "" } else { " of the linear model that stands for it" };
+        let whose = mixture.map_or(stand_in.to_owned(), |m| format!(" of {}", m.heaviest_member));
         let _ = writeln!(text, "\nheaviest weights{whose}");
         let largest = list.iter().map(|(_, w)| w.abs()).fold(weights.bias.unwrap_or(0.0).abs(), f64::max);
         let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));

@@ -453,7 +453,8 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         let norm = decimal(engine.weights().norm(), f64::round);
         line("model norm", format!("{norm} (of the heaviest member, {})", mixture.heaviest_member));
     } else {
-        line("model norm", decimal(engine.weights().norm(), f64::round));
+        let whose = if engine.is_linear() { "" } else { " (of the linear model that stands for it)" };
+        line("model norm", format!("{}{whose}", decimal(engine.weights().norm(), f64::round)));
     }
     if let Some(verdict) = verdict(engine) {
         let _ = writeln!(text, "\n{verdict}");

@@ -5,6 +5,7 @@
 
 mod iterate;
 mod slots;
+mod state;
 mod theorem;
 
 mod adagrad;
@@ -20,14 +21,23 @@ mod strongly_convex_ogd;
 mod subgradient;
 
 mod alma;
+mod arow;
+mod averaged_perceptron;
 mod coin;
 mod freegrad;
 mod ftrl_proximal;
+mod kernel_perceptron;
+mod maxover;
+mod newton;
 mod normalized;
 mod passive_aggressive;
 mod rda;
 mod scale_free;
+mod second_order_perceptron;
 mod truncated_gradient;
+mod vaw;
+mod voted_perceptron;
+mod winnow;
 
 pub use auto::{Member, Mixture, Moment};
 pub use slots::{Cell, Slot, Slots};
@@ -62,6 +72,15 @@ pub static ENTRIES: &[&Entry] = &[
     &freegrad::ENTRY,
     &passive_aggressive::ENTRY,
     &alma::ENTRY,
+    &averaged_perceptron::ENTRY,
+    &voted_perceptron::ENTRY,
+    &kernel_perceptron::ENTRY,
+    &maxover::ENTRY,
+    &winnow::ENTRY,
+    &second_order_perceptron::ENTRY,
+    &arow::ENTRY,
+    &newton::ENTRY,
+    &vaw::ENTRY,
 ];
 
 /// What happened in a round, told to the learner after it has predicted.
@@ -103,8 +122,19 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// [`Slots::enter`] whenever the slope is not 0.
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, outcome: &Outcome);
 
-    /// The current weight of a feature.
+    /// The current weight of a feature. Where predictions are not `<w, x>` (see
+    /// [`Learner::is_linear`]) it is that of a linear model that stands for the learner.
     fn weight(&self, cell: &Cell<Self::Slot>) -> f64;
+
+    /// Whether a prediction is `<w, x>` with the weights of [`Learner::weight`].
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    /// The most features it can hold as it was set up, when that is less than its entry says.
+    fn largest_dimension(&self) -> Option<u32> {
+        None
+    }
 
     /// The average of the iterates predicted with so far, where it is kept.
     fn average(&self, _cell: &Cell<Self::Slot>) -> Option<f64> {

@@ -89,6 +89,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "model_norm": weights.norm(),
         "nonzero_weights": weights.iter().filter(|w| *w != 0.0).count(),
         "model_norm_of": mixture.as_ref().map(|m| m.heaviest_member),
+        "linear": engine.is_linear(),
         "averaged_norm": engine.averaged().map(|w| w.norm()),
         "skipped": run.skipped,
         "interrupted": run.interrupted,

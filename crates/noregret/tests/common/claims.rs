@@ -79,7 +79,7 @@ pub fn check_claims(config: &Config, rows: &[Row], d: usize, random: usize) {
     for (k, w) in run.iterates.iter().enumerate() {
         // Its normaliser counts the coordinates of the row that is predicted, seen or not; a mixture's
         // weights are those of its heaviest member.
-        if ["exponentiated", "auto"].contains(&&*config.learner) {
+        if ["exponentiated", "auto"].contains(&&*config.learner) || !engine.is_linear() {
             continue;
         }
         // Weights that shrink before they meet a value, or a row, larger than any before.

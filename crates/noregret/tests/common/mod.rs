@@ -105,6 +105,14 @@ pub fn variants(learner: &str) -> Vec<Vec<(&'static str, &'static str)>> {
             vec![vec![], vec![("variant", "0")], vec![("variant", "2"), ("aggressiveness", "0.1")]]
         }
         "alma" => vec![vec![], vec![("alpha", "0.4"), ("margin", "1"), ("eta", "0.7")]],
+        "arow" => vec![vec![], vec![("r", "0.2")], vec![("matrix", "full")]],
+        "newton" => vec![vec![], vec![("matrix", "full")], vec![("matrix", "full"), ("beta", "0.02")]],
+        "kernel-perceptron" => vec![
+            vec![],
+            vec![("kernel", "linear"), ("budget", "3")],
+            vec![("kernel", "rbf"), ("budget", "5"), ("gamma", "0.5")],
+        ],
+        "maxover" => vec![vec![], vec![("budget", "2"), ("kappa", "0.3")]],
         _ => vec![vec![]],
     }
 }

@@ -31,11 +31,24 @@ mod rda;
 mod scale_free;
 mod truncated_gradient;
 
+mod arow;
+mod inner_perceptron;
+mod kernel_perceptron;
+mod maxover;
+mod newton;
+mod second_order_perceptron;
+mod vaw;
+mod winnow;
+
 pub use alma::most_corrections;
+pub use arow::most_mistakes_arow;
+pub use maxover::most_updates;
 pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
 pub use passive_aggressive::{most_mistakes_passive_aggressive, most_squares_passive_aggressive};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
 pub use projected_ogd_square::square_bound;
+pub use second_order_perceptron::most_mistakes_second_order;
+pub use winnow::most_mistakes_winnow;
 
 use super::{Comparator, round_up};
 use crate::learner::{Constants, Theorem};
@@ -69,6 +82,14 @@ pub static ENTRIES: &[&Entry] = &[
     &freegrad::ENTRY,
     &passive_aggressive::ENTRY,
     &alma::ENTRY,
+    &inner_perceptron::ENTRY,
+    &kernel_perceptron::ENTRY,
+    &maxover::ENTRY,
+    &winnow::ENTRY,
+    &second_order_perceptron::ENTRY,
+    &arow::ENTRY,
+    &newton::ENTRY,
+    &vaw::ENTRY,
 ];
 
 /// What comparators a theorem speaks of.

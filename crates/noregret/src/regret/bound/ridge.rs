@@ -3,6 +3,7 @@
 //! `R_T(u) <= (alpha/2) |u|^2 + sum of (loss_t - r_t^2)` for every `u`, with equality at the minimiser.
 
 use super::{Class, Entry};
+use crate::learner::Constants;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "ridge",
@@ -15,10 +16,14 @@ pub(super) static ENTRY: Entry = Entry {
     value: |c| {
         let u = c.get("U")?;
         let excess = (c.get("sum_losses")? - c.get("sum_residuals")?).max(0.0);
-        // Rotations are backward stable: the residuals are those of rows and labels off by 3 (T + d)
-        // roundings of their size, which moves the loss of a u in the ball by no more than this.
-        let size = c.get("sum_y2")? + c.get("sum_x2")? * u * u;
-        let rounding = 32.0 * f64::EPSILON * (c.get("T")? + c.get("d")?) * size;
-        Some(c.get("alpha")? / 2.0 * u * u + excess + rounding)
+        Some(c.get("alpha")? / 2.0 * u * u + excess + rounding(c)?)
     },
 };
+
+/// Rotations are backward stable: the residuals are those of rows and targets off by 3 (T + d) roundings
+/// of their size, which moves the loss of a `u` in the ball by no more than this.
+pub(super) fn rounding(c: &Constants) -> Option<f64> {
+    let u = c.get("U")?;
+    let size = c.get("sum_y2")? + c.get("sum_x2")? * u * u;
+    Some(32.0 * f64::EPSILON * (c.get("T")? + c.get("d")?) * size)
+}
