@@ -134,6 +134,11 @@ fn parameters() -> Vec<(Parameter, Vec<&'static str>)> {
     found
 }
 
+/// The names of their flags.
+pub(crate) fn parameter_names() -> Vec<&'static str> {
+    parameters().into_iter().map(|(parameter, _)| parameter.name).collect()
+}
+
 /// Flags for the parameters of learners and losses, from the registries.
 pub(crate) fn registry(mut command: Command) -> Command {
     for (parameter, owners) in parameters() {

@@ -1,7 +1,7 @@
-//! What labels mean: two classes, or numbers.
+//! What labels mean: two classes, several, or numbers.
 
 use super::quote::quote;
-use super::{Block, Label, Value};
+use super::{Block, Classes, Label, Value};
 use crate::error::FormatError;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    fn of(label: &Label) -> Option<Self> {
+    pub(super) fn of(label: &Label) -> Option<Self> {
         match label {
             Label::Number(number) => Some(Self::Number(*number)),
             Label::Name(name) => Some(Self::Text(name.to_string())),
@@ -80,6 +80,8 @@ pub enum LabelMap {
         /// The label that means +1.
         positive: Option<Name>,
     },
+    /// Any number of classes: a label becomes its place in the list.
+    Classes(Classes),
 }
 
 /// What [`LabelMap::apply`] did beside filling the labels.
@@ -192,14 +194,17 @@ impl LabelMap {
         }
     }
 
-    fn value(&self, label: &Label, accepts: &dyn Fn(f64) -> bool) -> Result<f64, String> {
-        let y = match (self, label) {
+    fn value(&mut self, label: &Label, accepts: &dyn Fn(f64) -> bool) -> Result<f64, String> {
+        let y = match (&mut *self, label) {
             (_, Label::Missing) => return Ok(f64::NAN),
+            (Self::Classes(classes), label) => {
+                return Ok(classes.index_of(label)?.map_or(f64::NAN, |k| k as f64));
+            }
             (Self::Real, Label::Number(y)) => *y,
             (Self::Real, Label::Name(name)) => {
                 return Err(format!(
                     "found the label {}, expected a number; for two classes use a loss such as \
-                     --loss logistic",
+                     --loss logistic, for more --multiclass",
                     quote(name.as_bytes())
                 ));
             }
@@ -208,8 +213,8 @@ impl LabelMap {
             (Self::Binary { .. }, label) => {
                 let third = Name::of(label).map_or(String::new(), |name| name.to_string());
                 return Err(format!(
-                    "found a third label {}; the two labels so far are {} and {}; with real-valued \
-                     labels use --loss square",
+                    "found a third label {}; the two labels so far are {} and {}; for more than two \
+                     classes use --multiclass, for labels that are real numbers --loss square",
                     quote(third.as_bytes()),
                     quote(self.name_of(-1.0).as_bytes()),
                     quote(self.name_of(1.0).as_bytes())
@@ -227,6 +232,7 @@ impl LabelMap {
     pub fn describe(&self) -> String {
         match self {
             Self::Real => "labels: numbers".to_owned(),
+            Self::Classes(classes) => classes.describe(),
             Self::Binary { negative, positive } => {
                 let arrow = |name: &Option<Name>, sign| match name {
                     Some(name) => format!("{name} -> {sign}"),
@@ -237,10 +243,14 @@ impl LabelMap {
         }
     }
 
-    /// How a predicted label is printed: the class of this sign (zero is positive), or the number.
+    /// How a predicted label is printed: the class of this sign (zero is positive) or place, or the
+    /// number.
     pub fn name_of(&self, y: f64) -> String {
         let (name, usual) = match self {
             Self::Real => return y.to_string(),
+            Self::Classes(classes) => {
+                return classes.names().get(y as usize).map_or_else(String::new, Name::to_string);
+            }
             Self::Binary { positive, .. } if y >= 0.0 => (positive, "1"),
             Self::Binary { negative, .. } => (negative, "-1"),
         };

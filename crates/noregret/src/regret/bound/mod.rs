@@ -9,6 +9,7 @@ mod exponentiated;
 mod follow_the_leader;
 mod ftrl;
 mod mixture;
+mod multiclass_perceptron;
 mod ogd_constant;
 mod ogd_sqrt;
 mod optimistic_data;
@@ -21,6 +22,7 @@ mod ridge;
 mod strongly_convex;
 mod subgradient;
 
+pub use multiclass_perceptron::most_multiclass_mistakes;
 pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
 pub use projected_ogd_square::square_bound;
@@ -32,6 +34,7 @@ use serde::Serialize;
 /// Every bound.
 pub static ENTRIES: &[&Entry] = &[
     &perceptron::ENTRY,
+    &multiclass_perceptron::ENTRY,
     &projected_ogd::ENTRY,
     &projected_ogd_square::ENTRY,
     &subgradient::ENTRY,
