@@ -58,8 +58,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         Error::Io { path, source }
     })?;
     if let Some(json) = json {
-        let object =
-            json!({"name": entry.name, "n": request.n, "d": request.d, "classes": request.classes, "noise": request.noise, "seed": seed});
+        let object = json!({"name": entry.name, "n": request.n, "d": request.d, "classes": request.classes, "noise": request.noise, "seed": seed});
         let map = object.as_object().cloned().unwrap_or_else(Map::new);
         output::json(json, map)?;
     }

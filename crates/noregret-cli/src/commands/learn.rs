@@ -73,7 +73,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
     let mut screen = Screen::new(matches.get_flag("quiet"));
     let stop = stop_flag(&screen, "run without saving");
-    let resumed = matches.get_one::<String>("resume").map(|path| AnyModel::load(Path::new(path))).transpose()?;
+    let resumed =
+        matches.get_one::<String>("resume").map(|path| AnyModel::load(Path::new(path))).transpose()?;
     let passes = *matches.get_one::<u32>("passes").expect("clap has a default");
     let settings = Settings::new(matches, resumed.as_ref())?;
     if resumed.is_some() && passes > 1 {
@@ -333,7 +334,8 @@ impl Learning {
             !matches!(outcome, Err(Error::Diverged(_))) || AnyModel::from_bytes(&model.to_bytes()).is_ok();
         match matches.get_one::<String>("model") {
             Some(_) if !whole => {
-                self.screen.say("no model saved: a class diverged before others had learned the same examples");
+                self.screen
+                    .say("no model saved: a class diverged before others had learned the same examples");
             }
             Some(_) if !sound => self.screen.say("no model saved: its numbers have left the range of f64"),
             Some(path) if examples > 0 => {

@@ -24,14 +24,10 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("model").value_name("MODEL").required(true).help("A model file"))
         .arg(arguments::data())
         .arg(arguments::flag("averaged").help("Use the averaged model (learned with --average)"))
-        .arg(
-            arguments::flag("scores")
-                .conflicts_with("proba")
-                .help(
-                    "Print <w, x>, the shortest decimal that reads back exactly; with several classes \
+        .arg(arguments::flag("scores").conflicts_with("proba").help(
+            "Print <w, x>, the shortest decimal that reads back exactly; with several classes \
                      label:score for each, tabs between them",
-                ),
-        )
+        ))
         .arg(arguments::flag("proba").help(
             "Print the probability of the positive label (logistic loss); with several classes \
              label:probability for each (softmax, or ovr with logistic loss)",
@@ -177,9 +173,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     if let Some(average) = average {
         let wrong = error_rate.map_or(String::new(), |e| format!(", error rate {e:.6}"));
-        screen.say(&format!(
-            "{labelled} labelled examples: average {loss} loss {average:.6}{wrong}"
-        ));
+        screen.say(&format!("{labelled} labelled examples: average {loss} loss {average:.6}{wrong}"));
     }
     if let Some(target) = json_target {
         let object = json!({

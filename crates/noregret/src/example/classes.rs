@@ -1,8 +1,8 @@
 //! The labels of more than two classes, in the order of their first appearance.
 
+use super::Label;
 use super::label::Name;
 use super::quote::quote;
-use super::Label;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

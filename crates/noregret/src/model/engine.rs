@@ -123,7 +123,7 @@ pub(super) fn fits(engine: &Engine, labels: &LabelMap) -> Result<(), String> {
     let task = match labels {
         LabelMap::Real => Some(Task::Real),
         LabelMap::Binary { .. } => Some(Task::Binary),
-        LabelMap::Classes(_) => None,
+        LabelMap::Classes(_) | LabelMap::OneVersusRest { .. } => None,
     };
     if task != Some(engine.loss().entry().task) || task != Some(engine.tally().task()) {
         return Err("its labels do not fit its loss: the file is damaged".to_owned());

@@ -89,7 +89,11 @@ fn ovr(state: &Value, classes: usize, labels: &Classes, container: &mut Containe
     }
     let mut engines: Vec<Engine> = Vec::new();
     for (k, header) in headers.iter().enumerate() {
-        engines.push(engine::take(header, &prefix(k), container)?);
+        let engine = engine::take(header, &prefix(k), container)?;
+        if engine.tally().task() != engine.loss().entry().task {
+            return Err("its counts do not fit its loss: the file is damaged".to_owned());
+        }
+        engines.push(engine);
     }
     let weight = |engine: &Engine| (engine.examples(), engine.whole_book().weight, engine.passes_before());
     let same = |e: &Engine| weight(e) == weight(&engines[0]) && e.config() == engines[0].config();

@@ -19,8 +19,6 @@ mod softmax;
 mod stacked;
 mod summary;
 mod tally;
-#[cfg(test)]
-mod tests;
 
 pub use pupil::Pupil;
 pub use tally::{ClassCount, Tally};
@@ -183,6 +181,11 @@ pub(crate) enum Kept<'a> {
     Stacked(&'a Stacked),
 }
 
+/// Whether a label is the place of one of so many classes.
+fn is_one_of(y: f64, classes: usize) -> bool {
+    y >= 0.0 && y < classes as f64 && y.fract() == 0.0
+}
+
 /// A model of several classes that learns.
 pub struct Multiclass {
     scheme: Box<dyn Scheme>,
@@ -265,13 +268,13 @@ impl Multiclass {
         let mut from = 0;
         while from < count {
             let known = self.scheme.classes();
-            let newcomer = rows.labels()[from] as usize >= known;
+            let newcomer = !is_one_of(rows.labels()[from], known);
             if newcomer {
                 self.admit(rows.labels()[from], known)?;
             }
             let known = self.scheme.classes();
             let later = rows.labels()[from..count.min(from + TOGETHER)].iter();
-            let to = from + later.take_while(|y| (**y as usize) < known).count();
+            let to = from + later.take_while(|y| is_one_of(**y, known)).count();
             let part = rows.slice(from, to);
             self.z.clear();
             let done = self.scheme.learn(part, &mut self.z);
@@ -293,14 +296,18 @@ impl Multiclass {
     /// A class joins.
     fn admit(&mut self, y: f64, known: usize) -> Result<()> {
         let refused = |message: String| Err(Error::Usage(UsageError(message)));
-        if y as usize != known || y < 0.0 {
-            return refused(format!("class {y} is not the next of {known} classes: give classes their places in order"));
+        if y != known as f64 {
+            return refused(format!(
+                "class {y} is not the next of {known} classes: give classes their places in order"
+            ));
         }
         if self.closed {
             return refused(format!("class {y}: only {known} classes were named in advance"));
         }
         if self.scheme.pass() > 1 {
-            return refused("a label appeared that the first pass did not have: the input has changed".to_owned());
+            return refused(
+                "a label appeared that the first pass did not have: the input has changed".to_owned(),
+            );
         }
         self.scheme.grow()?;
         self.tally.grow();

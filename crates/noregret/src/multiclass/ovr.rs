@@ -101,7 +101,8 @@ impl Ovr {
 
     /// The sum of something over the classes; nothing if one has nothing.
     fn sum(&self, value: impl Fn(&Engine) -> Option<f64>) -> Option<f64> {
-        let all: Option<Sum> = self.classes.iter().map(value).collect::<Option<Vec<f64>>>().map(|v| v.into_iter().collect());
+        let all: Option<Sum> =
+            self.classes.iter().map(value).collect::<Option<Vec<f64>>>().map(|v| v.into_iter().collect());
         all.filter(|_| !self.classes.is_empty()).map(Sum::value)
     }
 }
@@ -226,7 +227,8 @@ impl Scheme for Ovr {
         unmet.truncate(3);
         stated.regret_at_most = all.iter().map(|s| s.regret_at_most).sum::<Option<f64>>().map(round_up);
         stated.unmet = unmet;
-        stated.notes = vec!["the sum of the classes' bounds; their constants stand with the classes".to_owned()];
+        stated.notes =
+            vec!["the sum of the classes' bounds; their constants stand with the classes".to_owned()];
         stated.constants = crate::learner::Constants::default();
         Some(stated)
     }

@@ -26,7 +26,7 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 fn build(config: Config) -> Result<Stacked, UsageError> {
-        let scalars = Scalars { a: -1.0, passes: 1, ..Scalars::default() };
+    let scalars = Scalars { a: -1.0, passes: 1, ..Scalars::default() };
     Stacked::new(Box::new(Perceptron), config, scalars)
 }
 
@@ -69,5 +69,39 @@ impl Rule for Perceptron {
 
     fn default_radius(&self) -> Option<f64> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::Config;
+    use crate::example::Block;
+    use crate::multiclass::Multiclass;
+
+    // Four rounds by hand, without a bias. Row 1: only class 0 is known, nothing to demote. Row 2: class 1
+    // joins at 0 against 0, a tie: w1 += (0, 1), w0 -= (0, 1). Row 3, class 0, x = (1, 1): scores -1 and 1,
+    // hinge 3: w0 = (1, 0), w1 = (-1, 0). Row 4, class 1, x = (-2, 0): scores -2 and 2: right by 4.
+    #[test]
+    fn a_stream_of_four_rows_by_hand() {
+        let config = Config { bias: false, ..Config::new("", "") };
+        let mut model = Multiclass::new("perceptron", config, None).unwrap();
+        let block = Block::<f32>::from_rows(&[
+            (0.0, vec![(0, 1.0)]),
+            (1.0, vec![(1, 1.0)]),
+            (0.0, vec![(0, 1.0), (1, 1.0)]),
+            (1.0, vec![(0, -2.0)]),
+        ]);
+        model.learn(block.rows()).unwrap();
+        assert_eq!(model.weights(0).features, [1.0, 0.0]);
+        assert_eq!(model.weights(1).features, [-1.0, 0.0]);
+        assert_eq!(model.average_loss(), Some((0.0 + 1.0 + 3.0 + 0.0) / 4.0));
+        // Rows 1 and 2 have labels that nobody knew; row 3 was taken for class 1.
+        assert_eq!(model.tally().error_rate(), Some(0.75));
+        assert_eq!(model.tally().mistakes(), 2);
+        assert_eq!(model.tally().confusion().unwrap(), [[0, 1], [1, 1]]);
+        // M - U |W| with M = 2 and |W| = sqrt 2, over four rows.
+        let best = model.certificate().unwrap().best_at_least;
+        assert!(best <= 0.0 && model.best_at_least(0.1).unwrap() <= (2.0 - 0.2) / 4.0);
+        assert!(model.best_at_least(0.1).unwrap() > (2.0 - 0.2) / 4.0 - 1e-12);
     }
 }

@@ -133,3 +133,33 @@ impl Plane {
         Vector { features: self.iter().collect(), bias: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_and_features_may_come_in_any_order() {
+        let x = Features { indices: &[0, 2], values: &[2.0f32, -1.0] };
+        let mut plane = Plane::new(true);
+        plane.grow();
+        plane.reach(3);
+        plane.add(x, &[1.5]);
+        plane.grow();
+        plane.grow();
+        plane.reach(5);
+        plane.add(x, &[0.0, 1.0, -1.0]);
+        plane.add_to(2, Features { indices: &[4], values: &[1.0f32] }, 0.5);
+        let mut z = [0.0; 3];
+        plane.dots(x, &mut z);
+        // 1.5 (4 + 1 + 1), 6, and -6 with the bias half undone.
+        assert_eq!(z, [9.0, 6.0, -5.5]);
+        assert_eq!(plane.class(2, 2.0).features, [-4.0, 0.0, 2.0, 0.0, 1.0]);
+        let numbers: Vec<f64> = plane.iter().collect();
+        let again = Plane::from_numbers(&numbers, 3, true).unwrap();
+        assert_eq!((again.classes(), again.dimension()), (3, 5));
+        assert!(again.iter().eq(plane.iter()));
+        assert!(Plane::from_numbers(&numbers[1..], 3, true).is_none());
+        assert!(Plane::from_numbers(&[], 3, true).is_none());
+    }
+}

@@ -23,9 +23,9 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 fn build(config: Config) -> Result<Stacked, UsageError> {
-        let radius = config.radius.unwrap_or(RADIUS);
-        let strength = 1.0 / radius;
-        let scalars = Scalars { alpha: strength, last_alpha: strength, passes: 1, ..Scalars::default() };
+    let radius = config.radius.unwrap_or(RADIUS);
+    let strength = 1.0 / radius;
+    let scalars = Scalars { alpha: strength, last_alpha: strength, passes: 1, ..Scalars::default() };
     Stacked::new(Box::new(Softmax { radius }), config, scalars)
 }
 
@@ -109,5 +109,68 @@ impl Rule for Softmax {
 
     fn default_radius(&self) -> Option<f64> {
         Some(RADIUS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Softmax = Softmax { radius: 1.0 };
+
+    fn judge(z: &[f64], y: usize) -> (Judged, Vec<f64>) {
+        let mut alpha = vec![0.0; z.len()];
+        (RULE.judge(z, y, &mut alpha), alpha)
+    }
+
+    // Scores 0, ln 2, ln 3: probabilities 1/6, 2/6, 3/6.
+    #[test]
+    fn three_scores_by_hand() {
+        let z = [0.0, 2f64.ln(), 3f64.ln()];
+        let (judged, alpha) = judge(&z, 1);
+        assert!((judged.loss - 3f64.ln()).abs() < 1e-15);
+        for (a, b) in alpha.iter().zip([1.0 / 6.0, -4.0 / 6.0, 3.0 / 6.0]) {
+            assert!((a - b).abs() < 1e-15);
+        }
+        let entropy = 6f64.ln() - 2f64.ln() / 3.0 - 3f64.ln() / 2.0;
+        assert!((judged.constant - entropy).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_slopes_are_the_derivatives_and_the_constant_is_what_they_leave() {
+        for (z, y) in [([0.3, -1.2, 2.0], 0), ([5.0, 5.0, -5.0], 2), ([0.0; 3], 1)] {
+            let (judged, alpha) = judge(&z, y);
+            for k in 0..3 {
+                let moved = |by: f64| {
+                    let mut w = z;
+                    w[k] += by;
+                    judge(&w, y).0.loss
+                };
+                assert!(((moved(1e-6) - moved(-1e-6)) / 2e-6 - alpha[k]).abs() < 1e-8);
+            }
+            let product: f64 = alpha.iter().zip(&z).map(|(a, z)| a * z).sum();
+            assert!((judged.loss - product - judged.constant).abs() < 1e-13);
+            assert!(alpha.iter().sum::<f64>().abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn scores_however_far_apart_stay_finite() {
+        for z in [[1e5, -1e5, 0.0], [-1e5, -1e5, -1e5], [800.0, 0.0, -800.0], [1e-300, 0.0, -1e-300]] {
+            for y in 0..3 {
+                let (judged, alpha) = judge(&z, y);
+                assert!(judged.loss.is_finite() && judged.loss >= 0.0 && judged.constant >= 0.0);
+                assert!(alpha.iter().all(|a| a.is_finite() && a.abs() <= 1.0 + 1e-15));
+            }
+        }
+        // A score ahead by 40 loses exp(-40), far below what 1 + x can hold.
+        let (judged, _) = judge(&[40.0, 0.0], 0);
+        assert!((judged.loss / (-40f64).exp() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_single_class_loses_nothing() {
+        let (judged, alpha) = judge(&[3.0], 0);
+        assert_eq!((judged.loss, judged.constant, alpha[0].abs()), (0.0, 0.0, 0.0));
     }
 }

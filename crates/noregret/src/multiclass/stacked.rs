@@ -113,7 +113,9 @@ impl Stacked {
     pub(super) fn new(rule: Box<dyn Rule>, config: Config, scalars: Scalars) -> Result<Self, UsageError> {
         let name = rule.entry().name;
         let refuse = |flag: &str| {
-            Err(UsageError(format!("{flag} does not go with --multiclass {name}; use --multiclass ovr for that")))
+            Err(UsageError(format!(
+                "{flag} does not go with --multiclass {name}; use --multiclass ovr for that"
+            )))
         };
         if config.l2.is_some() {
             return refuse("--l2");
@@ -171,8 +173,10 @@ impl Stacked {
         if s.as_ref().is_some_and(|s| (s.classes(), s.dimension()) != (v.classes(), v.dimension())) {
             return Err("the ledger's numbers are not as many as the model's".to_owned());
         }
-        let finite = [scalars.a, scalars.q, scalars.drift, scalars.squares, scalars.divided, scalars.alpha];
-        if finite.iter().any(|x| !x.is_finite()) || scalars.q < 0.0 || scalars.alpha < 0.0 {
+        let Scalars { a, q, drift, squares, divided, alpha, last_alpha, moved, .. } = scalars;
+        let sizes = [q, drift, squares, divided, alpha, last_alpha, moved];
+        let possible = a.is_finite() && sizes.iter().all(|x| x.is_finite() && *x >= 0.0);
+        if !possible || (alpha == 0.0 && !self.rule.apart()) {
             return Err("its state holds a number that it cannot".to_owned());
         }
         (self.v, self.s, self.book) = (v, s, book);
@@ -196,7 +200,8 @@ impl Stacked {
         let s = self.s.as_ref().unwrap_or(&self.v).stacked();
         let mut own = Vec::new();
         // The rounds in which the model moved are a ledger too, as long as they are all of the first pass.
-        let first = if self.pass == 1 && self.passes_before <= 1 { Some(&self.v) } else { self.followed.as_ref() };
+        let first =
+            if self.pass == 1 && self.passes_before <= 1 { Some(&self.v) } else { self.followed.as_ref() };
         if let Some(followed) = first.filter(|_| self.rule.apart()) {
             let book = OwnBook { name: "moves", k: self.scalars.moved, magnitude: None, reach: None };
             own.push((book, followed.stacked()));

@@ -115,7 +115,10 @@ impl Multiclass {
         let c = self.certificate()?;
         let lost = c.best_at_least + c.regret_at_most;
         let class = match (c.comparator, c.radius) {
-            ("ridge", _) => format!("No model for each class, penalised by ({}/2)|u|^2 a round,", self.config().l2.unwrap_or(0.0)),
+            ("ridge", _) => format!(
+                "No model for each class, penalised by ({}/2)|u|^2 a round,",
+                self.config().l2.unwrap_or(0.0)
+            ),
             (_, None) => "No model for each class, none larger than the one learned for it,".to_owned(),
             (name, Some(r)) if self.entry().is_composed() => {
                 format!("No model of {name} norm <= {} for each class", radius(r))

@@ -210,7 +210,11 @@ impl Settings {
         }
         if let Some(scheme) = scheme.filter(|scheme| !scheme.is_composed()) {
             refuse_idle(matches, scheme)?;
-            return Ok(Self { config: config.clone(), loss: Some(config.loss.clone()), multiclass: Some(scheme) });
+            return Ok(Self {
+                config: config.clone(),
+                loss: Some(config.loss.clone()),
+                multiclass: Some(scheme),
+            });
         }
         let (parameters, loss_parameters) =
             arguments::given(matches, learner::find(&config.learner)?, loss::find(&config.loss)?)?;

@@ -44,7 +44,9 @@ pub(super) fn classes(matches: &ArgMatches) -> Result<Classes, UsageError> {
     let Some(list) = matches.get_one::<String>("classes") else { return Ok(Classes::open()) };
     let names: Vec<String> = list.split(',').map(|name| name.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) {
-        return Err(UsageError(format!("--classes {list}: found an empty name, expected names between commas")));
+        return Err(UsageError(format!(
+            "--classes {list}: found an empty name, expected names between commas"
+        )));
     }
     Classes::closed(names).map_err(|problem| UsageError(format!("--classes {list}: {problem}")))
 }
@@ -103,14 +105,19 @@ pub(super) fn closing(model: &Multiclass, run: &Run<'_>) -> String {
     if let Some(constant) = model.best_constant() {
         baselines.push(format!("constants lose {}", decimal(constant, f64::round)));
     }
-    if let (Some(majority), Some(previous)) = (tally.majority_error_rate(), tally.previous_label_error_rate()) {
+    if let (Some(majority), Some(previous)) = (tally.majority_error_rate(), tally.previous_label_error_rate())
+    {
         baselines.push(format!("the commonest label errs at {}", decimal(majority, f64::round)));
         baselines.push(format!("repeating the last one at {}", decimal(previous, f64::round)));
     }
     line("baselines", baselines.join("; "));
     line("model norm", decimal(model.norm(), f64::round));
     if model.classes() <= LISTED {
-        let _ = writeln!(text, "\n{:<16} {:>10} {:>10} {:>10} {:>10}", "class", "examples", "predicted", "right", "loss");
+        let _ = writeln!(
+            text,
+            "\n{:<16} {:>10} {:>10} {:>10} {:>10}",
+            "class", "examples", "predicted", "right", "loss"
+        );
         for told in model.told(run.labels) {
             let cell = |key: &str| told[key].as_u64().map_or(String::new(), |n| n.to_string());
             let loss = told["average_loss"].as_f64().map_or("-".to_owned(), |l| decimal(l, f64::round));

@@ -32,7 +32,8 @@ pub(super) struct Answers<'a> {
 }
 
 fn no_probabilities(loss: &str, several: bool) -> UsageError {
-    let needs = if several { "the logistic loss (--multiclass ovr) or of softmax" } else { "the logistic loss" };
+    let needs =
+        if several { "the logistic loss (--multiclass ovr) or of softmax" } else { "the logistic loss" };
     UsageError(format!("--proba needs a model of {needs}; this one has the {loss} loss (use --scores)"))
 }
 
@@ -108,7 +109,12 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn print_many(&mut self, model: &Multiclass, labels: &LabelMap, out: &mut dyn Write) -> std::io::Result<()> {
+    fn print_many(
+        &mut self,
+        model: &Multiclass,
+        labels: &LabelMap,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
         if self.kind == Kind::Label {
             let place = Multiclass::highest(&self.z).unwrap_or(0);
             return writeln!(out, "{}", labels.name_of(place as f64));
