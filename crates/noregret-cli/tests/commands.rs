@@ -300,6 +300,9 @@ fn every_option_of_every_help_text_is_accepted() {
                     words.split('|').next().unwrap().to_lowercase()
                 }
                 ("n", _) => "20".to_owned(),
+                ("k", _) => "3".to_owned(),
+                ("multiclass", _) => "ovr".to_owned(),
+                ("classes", _) => "1,-1".to_owned(),
                 ("tau" | "noise" | "delta", _) => "0.3".to_owned(),
                 ("dimension", _) => "5".to_owned(),
                 _ => "1".to_owned(),
@@ -308,6 +311,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 "learn" => "a.svm",
                 "predict" => "m a.svm",
                 "inspect" => "m",
+                "generate" if name == "k" => "classes",
                 "generate" => "planted",
                 "demo" if name != "n" => "--n 200",
                 _ => "",
@@ -321,6 +325,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 "huber-delta" => "--loss huber",
                 "tau" => "--loss quantile",
                 "l2" => "--learner strongly-convex-ogd",
+                "classes" => "--multiclass",
                 _ => "",
             };
             let ran = folder.run(&format!("{command} {operand} {owner} --{name} {value}"));

@@ -74,11 +74,15 @@ fn average(w: &Matrix, block: &Block<f32>, loss: Loss<'_>, open: bool) -> (f64, 
         total += row.weight * f;
         weight += row.weight;
         for (g, a) in gradient.iter_mut().zip(slopes) {
-            row.x.iter().for_each(|(i, v)| g[i] += row.weight * a * v);
+            for (i, v) in row.x.iter() {
+                g[i] += row.weight * a * v;
+            }
             g[4] += row.weight * a;
         }
     }
-    gradient.iter_mut().flatten().for_each(|g| *g /= weight);
+    for g in gradient.iter_mut().flatten() {
+        *g /= weight;
+    }
     (total / weight, gradient)
 }
 
@@ -104,12 +108,16 @@ fn shrink(w: &mut Matrix, radii: &[f64]) {
     match radii {
         [radius] => {
             let factor = (radius / norm(w)).min(1.0);
-            w.iter_mut().flatten().for_each(|v| *v *= factor);
+            for v in w.iter_mut().flatten() {
+                *v *= factor;
+            }
         }
         radii => {
             for (row, radius) in w.iter_mut().zip(radii) {
                 let factor = (radius / row.iter().map(|v| v * v).sum::<f64>().sqrt()).min(1.0);
-                row.iter_mut().for_each(|v| *v *= factor);
+                for v in row {
+                    *v *= factor;
+                }
             }
         }
     }
@@ -123,7 +131,9 @@ fn least(block: &Block<f32>, loss: Loss<'_>, open: bool, radii: &[f64], seed: u6
     for trial in 0..30 {
         let mut w: Matrix = (0..k).map(|_| [0; 5].map(|_| random.random_range(-1.0..1.0))).collect();
         let size = if trial % 2 == 0 { 1e6 } else { random.random_range(0.0..3.0) };
-        w.iter_mut().flatten().for_each(|v| *v *= size);
+        for v in w.iter_mut().flatten() {
+            *v *= size;
+        }
         shrink(&mut w, radii);
         best = best.min(average(&w, block, loss, open).0);
     }
@@ -242,7 +252,9 @@ fn softmax_does_what_the_paper_says() {
             continue;
         }
         for (s, a) in s.iter_mut().zip(&slopes) {
-            row.x.iter().for_each(|(i, v)| s[i] += row.weight * a * v);
+            for (i, v) in row.x.iter() {
+                s[i] += row.weight * a * v;
+            }
             s[4] += row.weight * a;
         }
         let size = row.x.norm_squared() + 1.0;
@@ -300,7 +312,9 @@ fn renaming_the_classes_renames_the_results() {
     let block = stream(5, 150, 4, 1.0, true);
     let turned = [2, 0, 3, 1];
     let mut other = block.clone();
-    other.labels.iter_mut().for_each(|y| *y = f64::from(turned[*y as usize]));
+    for y in &mut other.labels {
+        *y = f64::from(turned[*y as usize]);
+    }
     for (scheme, learner) in [("ovr", "projected-ogd"), ("ovr", "auto"), ("softmax", "")] {
         let [a, b] =
             [&block, &other].map(|b| learned(scheme, config(learner, "logistic", Some(2.0)), true, b));

@@ -134,8 +134,8 @@ impl Scheme for Ovr {
 
     fn learn(&mut self, rows: AnyRows<'_>, z: &mut Vec<f64>) -> Result<(), (usize, Error)> {
         match rows {
-            AnyRows::F32(rows) => self.rows(rows, z, |e, rows, z| e.learn_noting(rows, z)),
-            AnyRows::F64(rows) => self.rows(rows, z, |e, rows, z| e.learn_noting_f64(rows, z)),
+            AnyRows::F32(rows) => self.rows(rows, z, Engine::learn_noting),
+            AnyRows::F64(rows) => self.rows(rows, z, Engine::learn_noting_f64),
         }
     }
 
@@ -168,9 +168,13 @@ impl Scheme for Ovr {
         // Divided by the largest of them first: all may be too small for their sum.
         let top = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let log = |z: f64| if z < -30.0 { z } else { -(-z).exp().ln_1p() };
-        z.iter_mut().for_each(|z| *z = (log(*z) - log(top)).exp());
+        for z in z.iter_mut() {
+            *z = (log(*z) - log(top)).exp();
+        }
         let sum: f64 = z.iter().sum();
-        z.iter_mut().for_each(|p| *p /= sum);
+        for p in z {
+            *p /= sum;
+        }
         true
     }
 

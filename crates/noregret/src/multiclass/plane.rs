@@ -95,7 +95,9 @@ impl Plane {
             }
         }
         if let Some(bias) = &mut self.bias {
-            bias.iter_mut().zip(alpha).for_each(|(w, a)| *w += a);
+            for (w, a) in bias.iter_mut().zip(alpha) {
+                *w += a;
+            }
         }
     }
 

@@ -50,7 +50,9 @@ fn normalise(z: &mut [f64]) -> (f64, f64) {
             others += *z;
         }
     }
-    z.iter_mut().for_each(|e| *e /= 1.0 + others);
+    for e in z {
+        *e /= 1.0 + others;
+    }
     (others.ln_1p(), largest)
 }
 

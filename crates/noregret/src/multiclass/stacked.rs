@@ -224,7 +224,9 @@ impl Stacked {
         let (n, classes) = (rows.len(), self.v.classes());
         z.resize(n * classes, 0.0);
         let mut work = std::mem::take(&mut self.work);
-        work.iter_mut().for_each(|w| w.resize(classes, 0.0));
+        for w in &mut work {
+            w.resize(classes, 0.0);
+        }
         let mut done = Ok(());
         for (i, row) in rows.iter().enumerate() {
             self.v.dots(row.x, &mut work[0]);
@@ -251,7 +253,9 @@ impl Stacked {
     ) -> Result<()> {
         let judged = self.rule.judge(z, y, alpha);
         let norm_squared = x.norm_squared() + if self.config.bias { 1.0 } else { 0.0 };
-        alpha.iter_mut().for_each(|a| *a *= weight);
+        for a in alpha.iter_mut() {
+            *a *= weight;
+        }
         let slope_squared: f64 = alpha.iter().map(|a| a * a).sum();
         let square = slope_squared * norm_squared;
         let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
@@ -359,7 +363,9 @@ impl Scheme for Stacked {
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>) {
         z.resize(self.v.classes(), 0.0);
         self.v.dots(x, z);
-        z.iter_mut().for_each(|z| *z *= self.scalars.a);
+        for z in z {
+            *z *= self.scalars.a;
+        }
     }
 
     fn weights(&self, class: usize) -> Vector {

@@ -62,7 +62,9 @@ impl Tally {
         }
         if let Some(rows) = &mut self.confusion {
             rows.push(Vec::new());
-            rows.iter_mut().for_each(|row| row.resize(count, 0));
+            for row in rows {
+                row.resize(count, 0);
+            }
         }
     }
 
