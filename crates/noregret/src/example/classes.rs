@@ -95,10 +95,13 @@ impl Classes {
     /// Adds a name at the end, unless it is there already.
     fn add(&mut self, name: Name) -> bool {
         let k = self.names.len();
-        let before = match &name {
-            // Adding 0 makes one label of -0 and +0.
-            Name::Number(y) => self.numbers.insert((y + 0.0).to_bits(), k),
-            Name::Text(text) => self.texts.insert(text.clone(), k),
+        let (name, before) = match name {
+            Name::Number(y) => {
+                // One label of -0 and +0.
+                let y = y + 0.0;
+                (Name::Number(y), self.numbers.insert(y.to_bits(), k))
+            }
+            Name::Text(text) => (Name::Text(text.clone()), self.texts.insert(text, k)),
         };
         self.names.push(name);
         before.is_none()
