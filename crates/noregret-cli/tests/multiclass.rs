@@ -172,7 +172,7 @@ fn a_third_label_and_numbers_lead_to_the_right_flag() {
         let _ = writeln!(late, "{} {}:1", t % 2, t % 9 + 1);
     }
     for t in 0..10 {
-        let _ = writeln!(late, "{}.5 1:1", t);
+        let _ = writeln!(late, "{t}.5 1:1");
     }
     folder.write("late.svm", late);
     folder.run("learn late.svm --learner ogd").exits(3).says(&[
