@@ -170,8 +170,8 @@ fn no_model_of_one_versus_rest_beats_its_certificate() {
     for (case, learner) in ["projected-ogd", "ftrl", "adagrad", "auto", "ogd"].into_iter().enumerate() {
         for (k, name) in ["logistic", "hinge", "squared-hinge", "square"].into_iter().enumerate() {
             let seed = (10 * case + k) as u64;
-            let block = stream(seed, 90, 4, 1.0, seed % 2 == 0);
-            let radius = if seed % 3 == 0 && learner == "adagrad" { None } else { Some(1.5) };
+            let block = stream(seed, 90, 4, 1.0, seed.is_multiple_of(2));
+            let radius = if seed.is_multiple_of(3) && learner == "adagrad" { None } else { Some(1.5) };
             let model = learned("ovr", config(learner, name, radius), false, &block);
             let binary = loss::build(name, []).unwrap();
             let sum = |z: &[f64], y: usize| {
