@@ -62,6 +62,21 @@ pub(crate) fn common(command: Command) -> Command {
         )
 }
 
+/// `--multiclass` where it is understood but not done: [`refuse_multiclass`] says what is.
+pub(crate) fn multiclass() -> Arg {
+    Arg::new("multiclass").long("multiclass").num_args(0..=1).default_missing_value("ovr").hide(true)
+}
+
+/// Refuses `--multiclass` with what to do in its place.
+pub(crate) fn refuse_multiclass(matches: &ArgMatches, instead: &str) -> Result<(), UsageError> {
+    if matches.contains_id("multiclass") {
+        return Err(UsageError(format!(
+            "--multiclass is for `noregret learn --multiclass`; here there are two classes or numbers: {instead}"
+        )));
+    }
+    Ok(())
+}
+
 /// `--name VALUE`.
 pub(crate) fn option(name: &'static str, value: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).num_args(1)
@@ -132,6 +147,11 @@ fn parameters() -> Vec<(Parameter, Vec<&'static str>)> {
         }
     }
     found
+}
+
+/// The names of their flags.
+pub(crate) fn parameter_names() -> Vec<&'static str> {
+    parameters().into_iter().map(|(parameter, _)| parameter.name).collect()
 }
 
 /// Flags for the parameters of learners and losses, from the registries.

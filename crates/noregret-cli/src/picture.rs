@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use clap::ArgMatches;
-use noregret::engine::Engine;
 use noregret::error::{Error, UsageError};
+use noregret::multiclass::Pupil;
+use noregret::report::Run;
 use noregret::report::page::{Chart, Page, html, png, svg};
-use noregret::report::{Run, summary};
+use noregret::report::progress::Told;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -30,14 +31,19 @@ pub(crate) fn report(matches: &ArgMatches, page: &Page<'_>) -> Result<()> {
 }
 
 /// Writes the page of one run, if it was asked for.
-pub(crate) fn learned(matches: &ArgMatches, engine: &Engine, run: &Run<'_>) -> Result<()> {
+pub(crate) fn learned(matches: &ArgMatches, pupil: &Pupil, run: &Run<'_>) -> Result<()> {
     if !matches.contains_id("report") {
         return Ok(());
     }
-    let mut object = summary(engine, run);
-    object.insert("name".to_owned(), json!(engine.config().learner));
-    let title = format!("{}, {} loss", engine.config().learner, engine.config().loss);
-    let subtitle = format!("{} examples.", engine.examples());
+    let mut object = pupil.summary(run);
+    let config = pupil.config();
+    object.insert("name".to_owned(), json!(config.learner));
+    let several = pupil.multiclass().map_or(String::new(), |m| {
+        let wrong = m.tally().error_rate().unwrap_or(0.0);
+        format!(" {} classes ({}), wrong labels {wrong:.4}.", m.classes(), m.entry().name)
+    });
+    let title = format!("{}, {} loss", config.learner, config.loss);
+    let subtitle = format!("{} examples.{several}", pupil.examples());
     let page = Page { title: &title, subtitle: &subtitle, runs: &[Value::Object(object)], audit: None };
     report(matches, &page)
 }

@@ -312,6 +312,9 @@ fn every_option_of_every_help_text_is_accepted() {
                 ("on-error", _) => "skip".to_owned(),
                 (_, Some(words)) if words.contains('|') => words.split('|').next().unwrap().to_lowercase(),
                 ("n", _) => "20".to_owned(),
+                ("k", _) => "3".to_owned(),
+                ("multiclass", _) => "ovr".to_owned(),
+                ("classes", _) => "1,-1".to_owned(),
                 ("tau" | "noise" | "delta", _) => "0.3".to_owned(),
                 ("dimension", _) => "5".to_owned(),
                 _ => "1".to_owned(),
@@ -320,6 +323,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 "learn" => "a.svm",
                 "predict" => "m a.svm",
                 "inspect" => "m",
+                "generate" if name == "k" => "classes",
                 "generate" => "planted",
                 "demo" if name != "n" => "--n 200",
                 _ => "",
@@ -328,6 +332,7 @@ fn every_option_of_every_help_text_is_accepted() {
                 "l2" => "--learner strongly-convex-ogd".to_owned(),
                 // Means something to one of the learner's two losses.
                 "epsilon" => "--learner passive-aggressive --loss absolute".to_owned(),
+                "classes" => "--multiclass".to_owned(),
                 _ => owner(&folder, &name),
             };
             let ran = folder.run(&format!("{command} {operand} {owner} --{name} {value}"));

@@ -1,9 +1,12 @@
 //! Everything that belongs to one model: the loss, the learner with its slots, the ledger's scalars,
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
+mod certificate;
 mod config;
 mod limit;
+mod noted;
 
+pub use certificate::Certificate;
 pub use config::Config;
 
 use crate::error::{Error, Result, UsageError};
@@ -13,28 +16,14 @@ use crate::loss::{self, Loss, Told};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
-use crate::regret::{self, Book, Comparator, Ledger};
+use crate::regret::{Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Entered, Judge, Machine, Saved, Vector};
-use serde::Serialize;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
-const SMALLEST_SQUARE: f64 = 1e-280;
-
-/// What the ledger proves: `best_at_least = (average or penalised loss) - regret_at_most`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Certificate {
-    /// The class of comparators.
-    pub comparator: &'static str,
-    /// Its radius; none for `ridge`.
-    pub radius: Option<f64>,
-    /// Whether the radius was said (`flag`), is the learner's default, or the norm of the `model`.
-    pub radius_from: Option<&'static str>,
-    /// The average regret is at most this.
-    pub regret_at_most: f64,
-    /// No comparator's average loss is below this.
-    pub best_at_least: f64,
-}
+pub(crate) const SMALLEST_SQUARE: f64 = 1e-280;
+pub(crate) const SMALL_GRADIENTS: &str =
+    "the gradients are so small that their squares leave the range of f64";
 
 /// The first pass, kept while later ones go on.
 struct FirstPass {
@@ -409,26 +398,7 @@ impl Engine {
         radius_from: Option<&'static str>,
     ) -> Option<Certificate> {
         let best = self.best_at_least(comparator)?;
-        let book = &self.whole_book();
-        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
-        let (from, terms) = match comparator {
-            Comparator::Ridge { sigma } => {
-                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
-            }
-            _ => (book.average_loss()?, book.magnitude),
-        };
-        let from = regret::round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
-        if !from.is_finite() {
-            return None;
-        }
-        // Negative when the moving model was better than every fixed one.
-        Some(Certificate {
-            comparator: comparator.name(),
-            radius: comparator.radius(),
-            radius_from,
-            regret_at_most: regret::round_up(from - best),
-            best_at_least: best,
-        })
+        Certificate::new(comparator, radius_from, best, &self.whole_book())
     }
 
     fn fixed_comparator(&self) -> Option<Comparator> {
@@ -451,7 +421,7 @@ impl Engine {
             theorem = theorem.unmet("the model was resumed after several passes");
         }
         if book.reach > 0.0 && book.gradient_squared < SMALLEST_SQUARE {
-            theorem = theorem.unmet("the gradients are so small that their squares leave the range of f64");
+            theorem = theorem.unmet(SMALL_GRADIENTS);
         }
         let c = &mut theorem.constants;
         c.set("T", book.rounds as f64).set("longest", book.longest_squared.sqrt());
@@ -538,7 +508,7 @@ impl Engine {
         before.reach += self.book.reach;
         self.origin = Some((self.machine.s(), before));
         self.book = Book::default();
-        self.tally = Tally::new(self.loss.entry().task, self.config.loss == "logistic");
+        self.tally = self.tally.emptied();
     }
 
     /// What a model file keeps beside the learner's own state. After several passes that is the

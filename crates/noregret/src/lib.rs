@@ -15,7 +15,7 @@
 //!
 //! The protocol of every round (predict, suffer, slope, enter the ledger, update) is in [`round`].
 //! [`separate`] finds a separating hyperplane of rows held in memory, or proves that there is none.
-//! [`engine`] keeps all that belongs to one model; [`model`] writes it to a file and reads it back.
+//! [`engine`] keeps all that belongs to one model, [`multiclass`] makes several classes of it; [`model`] writes it to a file and reads it back.
 
 pub mod bytes;
 pub mod engine;
@@ -25,6 +25,7 @@ pub mod generate;
 pub mod learner;
 pub mod loss;
 pub mod model;
+pub mod multiclass;
 pub mod parameter;
 pub mod regret;
 pub mod report;

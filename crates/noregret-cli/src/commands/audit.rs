@@ -48,6 +48,11 @@ pub(crate) fn command() -> Command {
         )))
         .arg(number("l2", "SIGMA").help("Strength of the penalty (SIGMA/2)|u|^2 a round, for ridge"))
         .arg(arguments::option("run", "SUMMARY").help("The summary of `learn --json`: bracket its regret"))
+        .arg(arguments::multiclass())
+        .arg(
+            arguments::option("class", "NAME")
+                .help("Audit this class against the rest, as `learn --multiclass ovr` learns it"),
+        )
         .arg(arguments::option("model", "MODEL").help("A model file: tell its loss, and begin from it"))
         .arg(arguments::option("report", "FILE").help("Write a page with charts (HTML, works offline)"))
         .arg(arguments::option("plot", "FILE").help("Draw the curve of best loss against U (.svg or .png)"))
@@ -77,7 +82,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         return Err(UsageError(message).into());
     }
     picture::check(matches)?;
-    let past = matches.get_one::<String>("run").map(|path| Run::load(path)).transpose()?;
+    arguments::refuse_multiclass(matches, "audit each class against the rest with --class NAME")?;
+    let past =
+        matches.get_one::<String>("run").map(|path| Run::load(path, matches.get_one("class"))).transpose()?;
     let model = matches.get_one::<String>("model").map(|path| Model::load(Path::new(path))).transpose()?;
     let mut options = arguments::options(matches);
     if let Some(model) = &model {

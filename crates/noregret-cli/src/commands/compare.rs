@@ -27,6 +27,7 @@ pub(crate) fn command() -> Command {
         .about("Sends the same stream through several learners at once: a table and a page with charts")
         .arg(arguments::data());
     let command = entrants::arguments(command)
+        .arg(arguments::multiclass())
         .arg(arguments::flag("audit").help("Read the data again and bracket each run's regret"))
         .arg(arguments::option("report", "FILE").help("Write a page with charts (HTML, works offline)"))
         .arg(arguments::option("plot", "FILE").help("Draw average loss and regret (.svg or .png)"));
@@ -75,6 +76,10 @@ fn after(examples: u64) -> u64 {
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
     picture::check(matches)?;
+    arguments::refuse_multiclass(
+        matches,
+        "run `noregret learn --multiclass --learner NAME` for each and compare their error rates",
+    )?;
     let mut screen = Screen::new(matches.get_flag("quiet"));
     let stop = stop_flag(&screen, "comparison without an answer");
     let entrants = Entrants::new(matches)?;

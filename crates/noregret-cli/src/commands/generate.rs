@@ -18,7 +18,8 @@ pub(crate) fn command() -> Command {
             Dimension::Rows => ", d = n".to_owned(),
         };
         let noise = e.noise.map_or(String::new(), |p| format!(", noise = {p}"));
-        let _ = writeln!(list, "  {:13} {} [n = {}{d}{noise}]", e.name, e.summary, e.n);
+        let k = e.classes.map_or(String::new(), |k| format!(", k = {k}"));
+        let _ = writeln!(list, "  {:13} {} [n = {}{d}{k}{noise}]", e.name, e.summary, e.n);
     }
     arguments::common(
         Command::new("generate")
@@ -27,6 +28,7 @@ pub(crate) fn command() -> Command {
             .arg(Arg::new("name").value_name("NAME").required(true).help("Which stream"))
             .arg(arguments::option("n", "N").value_parser(value_parser!(u64)).help("Rows"))
             .arg(arguments::option("d", "D").value_parser(value_parser!(u64)).help("Features"))
+            .arg(arguments::option("k", "K").value_parser(value_parser!(u64)).help("Classes"))
             .arg(arguments::number("noise", "P").help("Probability that a label is flipped"))
             .arg(arguments::option("out", "FILE").help("Where to write [default: standard output]")),
     )
@@ -42,6 +44,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         matches.get_one("noise").copied(),
         seed,
     )?;
+    let request = entry.with_classes(request, matches.get_one("k").copied())?;
     let target = matches.get_one::<String>("out").map(String::as_str);
     let json = matches.get_one::<String>("json");
     if target.is_none_or(|t| t == "-") && json.is_some_and(|j| j == "-") {
@@ -55,8 +58,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         Error::Io { path, source }
     })?;
     if let Some(json) = json {
-        let object =
-            json!({"name": entry.name, "n": request.n, "d": request.d, "noise": request.noise, "seed": seed});
+        let object = json!({"name": entry.name, "n": request.n, "d": request.d, "classes": request.classes, "noise": request.noise, "seed": seed});
         let map = object.as_object().cloned().unwrap_or_else(Map::new);
         output::json(json, map)?;
     }

@@ -5,7 +5,9 @@ use anyhow::Result;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use noregret::error::UsageError;
 use noregret::learner::Mixture;
-use noregret::model::Model;
+use noregret::model::{AnyModel, ModelOf};
+use noregret::multiclass::Pupil;
+use noregret::report::progress::Told;
 use noregret::round::Vector;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -28,7 +30,7 @@ pub(crate) fn command() -> Command {
 
 /// The name of a feature: its column, its hashed name where it was kept, or its number in the base
 /// that the input had.
-pub(crate) fn feature_name(model: &Model, index: usize) -> String {
+pub(crate) fn feature_name<E>(model: &ModelOf<E>, index: usize) -> String {
     if let Some(column) = model.reading.schema.columns.get(index) {
         return column.clone();
     }
@@ -40,52 +42,97 @@ pub(crate) fn feature_name(model: &Model, index: usize) -> String {
     (u64::from(index) + base).to_string()
 }
 
-fn heaviest(model: &Model, weights: &Vector, top: usize) -> Vec<(String, f64)> {
-    let mut order: Vec<(usize, f64)> =
-        weights.features.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
-    order.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-    order.truncate(top);
-    order.into_iter().map(|(i, w)| (feature_name(model, i), w)).collect()
+/// Weights that are shown: of the only model, or of a class.
+struct Part {
+    class: Option<String>,
+    weights: Vector,
+    heaviest: Vec<(String, f64)>,
 }
 
-/// How many weights are not exactly 0, the bias's included.
-fn nonzeros(weights: &Vector) -> usize {
-    weights.iter().filter(|w| *w != 0.0).count()
+impl Part {
+    fn new(model: &AnyModel, class: Option<String>, weights: Vector, top: usize) -> Self {
+        let mut order: Vec<(usize, f64)> =
+            weights.features.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
+        order.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+        order.truncate(top);
+        let heaviest = order.into_iter().map(|(i, w)| (feature_name(model, i), w)).collect();
+        Self { class, weights, heaviest }
+    }
+
+    fn list(&self) -> Vec<Value> {
+        self.heaviest.iter().map(|(name, weight)| json!({"feature": name, "weight": weight})).collect()
+    }
+}
+
+/// Every model that there is, with its heaviest weights.
+fn parts(model: &AnyModel, averaged: bool, top: usize) -> Result<Vec<Part>, UsageError> {
+    let all: Vec<(Option<String>, Option<Vector>)> = match &model.engine {
+        Pupil::One(engine) if averaged => vec![(None, engine.averaged())],
+        Pupil::One(engine) => vec![(None, Some(engine.weights()))],
+        Pupil::Many(several) => (0..several.classes())
+            .map(|k| {
+                let weights = if averaged { several.averaged(k) } else { Some(several.weights(k)) };
+                (Some(model.labels.name_of(k as f64)), weights)
+            })
+            .collect(),
+    };
+    let none = || UsageError::new("the model keeps no average: it was learned without --average");
+    all.into_iter().map(|(class, w)| Ok(Part::new(model, class, w.ok_or_else(none)?, top))).collect()
+}
+
+/// The Euclidean norm of all of them together.
+fn norm(parts: &[Part]) -> f64 {
+    match parts {
+        [only] => only.weights.norm(),
+        all => all.iter().map(|part| part.weights.norm().powi(2)).sum::<f64>().sqrt(),
+    }
+}
+
+fn mixture(model: &AnyModel) -> Option<Mixture> {
+    match &model.engine {
+        Pupil::One(engine) => engine.mixture(),
+        Pupil::Many(_) => None,
+    }
+}
+
+/// How many weights are not exactly 0, the biases included.
+fn nonzeros(parts: &[Part]) -> usize {
+    parts.iter().flat_map(|part| part.weights.iter()).filter(|w| *w != 0.0).count()
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let path: &String = matches.get_one("model").expect("clap requires it");
-    let model = Model::load(Path::new(path))?;
+    let model = AnyModel::load(Path::new(path))?;
     let top = *matches.get_one::<u32>("top").expect("clap has a default") as usize;
-    let weights = if matches.get_flag("averaged") {
-        model
-            .engine
-            .averaged()
-            .ok_or_else(|| UsageError::new("the model keeps no average: it was learned without --average"))?
-    } else {
-        model.engine.weights()
-    };
-    let list = heaviest(&model, &weights, top);
+    let parts = parts(&model, matches.get_flag("averaged"), top)?;
     if let Some(target) = matches.get_one::<String>("json") {
         let mut header = model.header();
-        header.insert("model_norm".to_owned(), json!(weights.norm()));
-        header.insert("nonzero_weights".to_owned(), json!(nonzeros(&weights)));
+        header.insert("model_norm".to_owned(), json!(norm(&parts)));
+        header.insert("nonzero_weights".to_owned(), json!(nonzeros(&parts)));
         header.insert("linear".to_owned(), json!(model.engine.is_linear()));
-        header.insert("bias_weight".to_owned(), json!(weights.bias));
         header.insert("certificate".to_owned(), json!(model.engine.certificate()));
-        if let Some(mixture) = model.engine.mixture() {
+        if let Some(mixture) = mixture(&model) {
             header.insert("weights_of".to_owned(), json!(mixture.heaviest_member));
             header.insert("mixture".to_owned(), json!(mixture));
         }
-        let list: Vec<Value> =
-            list.iter().map(|(name, weight)| json!({"feature": name, "weight": weight})).collect();
-        header.insert("heaviest".to_owned(), json!(list));
+        if let (Pupil::One(_), [only]) = (&model.engine, &parts[..]) {
+            header.insert("bias_weight".to_owned(), json!(only.weights.bias));
+            header.insert("heaviest".to_owned(), json!(only.list()));
+        } else if let Pupil::Many(several) = &model.engine {
+            let mut classes = several.told(&model.labels);
+            for (class, part) in classes.iter_mut().zip(&parts) {
+                class["model_norm"] = json!(part.weights.norm());
+                class["bias_weight"] = json!(part.weights.bias);
+                class["heaviest"] = json!(part.list());
+            }
+            header.insert("classes".to_owned(), json!(classes));
+        }
         output::json(target, header)?;
         if target == "-" {
             return Ok(crate::OK);
         }
     }
-    output::text(&describe(&model, &weights, &list))?;
+    output::text(&describe(&model, &parts))?;
     Ok(crate::OK)
 }
 
@@ -125,7 +172,7 @@ fn members(mixture: &Mixture) -> String {
     text
 }
 
-fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
+fn describe(model: &AnyModel, parts: &[Part]) -> String {
     let engine = &model.engine;
     let config = engine.config();
     let header = model.header();
@@ -140,6 +187,9 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
         "written by",
         format!("{} (format {})", header["program"].as_str().unwrap_or("?"), header["version"]),
     );
+    if let Pupil::Many(several) = engine {
+        line("multiclass", several.entry().name.to_owned());
+    }
     line("learner", format!("{}{}", config.learner, with(&config.parameters)));
     line("loss", format!("{}{}", config.loss, with(&config.loss_parameters)));
     let said = [
@@ -165,8 +215,8 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
     let hashed = model.reading.schema.bits.map_or(String::new(), |b| format!(", names hashed to {b} bits"));
     line("format", format!("{}{hashed}", model.reading.format));
     line("labels", model.labels.describe().trim_start_matches("labels: ").to_owned());
-    line("norm", format!("{:.6}", weights.norm()));
-    line("weights", format!("{} are not zero", nonzeros(weights)));
+    line("norm", format!("{:.6}", norm(parts)));
+    line("weights", format!("{} are not zero", nonzeros(parts)));
     if let Some(loss) = engine.average_loss() {
         line("loss so far", format!("{loss:.6}"));
     }
@@ -183,22 +233,35 @@ fn describe(model: &Model, weights: &Vector, list: &[(String, f64)]) -> String {
             ),
         );
     }
-    let mixture = engine.mixture();
+    let mixture = mixture(model);
     if let Some(mixture) = &mixture {
         text += &members(mixture);
     }
-    if !engine.is_linear() && weights.norm() == 0.0 {
-        text += "\nno weights: its predictions are not linear in the features\n";
-    } else if !list.is_empty() || weights.bias.is_some() {
-        let stand_in = if engine.is_linear() { "" } else { " of the linear model that stands for it" };
-        let whose = mixture.map_or(stand_in.to_owned(), |m| format!(" of {}", m.heaviest_member));
-        let _ = writeln!(text, "\nheaviest weights{whose}");
-        let largest = list.iter().map(|(_, w)| w.abs()).fold(weights.bias.unwrap_or(0.0).abs(), f64::max);
-        let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));
-        for (name, weight) in list.iter().chain(&bias) {
-            let bar = "#".repeat((weight.abs() / largest.max(f64::MIN_POSITIVE) * 30.0).round() as usize);
-            let _ = writeln!(text, "  {weight:>12.6}  {name:<32} {bar}");
-        }
+    for part in parts {
+        text += &weights(part, engine.is_linear(), mixture.as_ref());
+    }
+    text
+}
+
+/// The heaviest weights, with bars.
+fn weights(part: &Part, linear: bool, mixture: Option<&Mixture>) -> String {
+    let Part { class, weights, heaviest } = part;
+    let mut text = String::new();
+    let of_class = class.as_ref().map_or(String::new(), |class| format!(" of class {class}"));
+    if !linear && weights.norm() == 0.0 {
+        return format!("\nno weights{of_class}: its predictions are not linear in the features\n");
+    }
+    if heaviest.is_empty() && weights.bias.is_none() {
+        return text;
+    }
+    let stand_in = if linear { "" } else { " of the linear model that stands for it" };
+    let whose = mixture.map_or(stand_in.to_owned(), |m| format!(" of {}", m.heaviest_member));
+    let _ = writeln!(text, "\nheaviest weights{of_class}{whose}");
+    let largest = heaviest.iter().map(|(_, w)| w.abs()).fold(weights.bias.unwrap_or(0.0).abs(), f64::max);
+    let bias = weights.bias.map(|b| ("(bias)".to_owned(), b));
+    for (name, weight) in heaviest.iter().chain(&bias) {
+        let bar = "#".repeat((weight.abs() / largest.max(f64::MIN_POSITIVE) * 30.0).round() as usize);
+        let _ = writeln!(text, "  {weight:>12.6}  {name:<32} {bar}");
     }
     text
 }

@@ -1,6 +1,7 @@
 //! `noregret learn`: one pass of progressive validation, with a certificate.
 
 mod settings;
+mod several;
 
 use super::predict::{as_learned, same_format};
 use crate::screen::{Screen, stop_flag};
@@ -13,9 +14,10 @@ use noregret::error::{Error, FormatError, Position, UsageError};
 use noregret::example::names::NameTable;
 use noregret::example::reader::{CHUNK_BYTES, KEPT_REASONS, Next};
 use noregret::example::{Block, LabelMap, Reader};
-use noregret::model::{Model, Reading};
-use noregret::report::progress::{HEADING, decimal, line};
-use noregret::report::{Progress, ProgressRow, Run, summary, verdict};
+use noregret::model::{AnyModel, Reading};
+use noregret::multiclass::Pupil;
+use noregret::report::progress::{HEADING, Told, decimal, line};
+use noregret::report::{Progress, ProgressRow, Run, verdict};
 use settings::Settings;
 use std::fmt::Write;
 use std::path::Path;
@@ -43,6 +45,7 @@ pub(crate) fn command() -> Command {
                 .help("Go on from this model; learner, loss and parameters come from it"),
         )
         .arg(arguments::option("positive", "NAME").allow_hyphen_values(true).help("The label that means +1"));
+    let command = several::arguments(command);
     arguments::registry(arguments::common(arguments::reading(command)))
 }
 
@@ -50,7 +53,7 @@ pub(crate) fn command() -> Command {
 struct Learning {
     reader: Reader,
     labels: LabelMap,
-    engine: Engine,
+    engine: Pupil,
     progress: Progress,
     history: Vec<ProgressRow>,
     screen: Screen,
@@ -70,7 +73,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let began = Instant::now();
     let mut screen = Screen::new(matches.get_flag("quiet"));
     let stop = stop_flag(&screen, "run without saving");
-    let resumed = matches.get_one::<String>("resume").map(|path| Model::load(Path::new(path))).transpose()?;
+    let resumed =
+        matches.get_one::<String>("resume").map(|path| AnyModel::load(Path::new(path))).transpose()?;
     let passes = *matches.get_one::<u32>("passes").expect("clap has a default");
     let settings = Settings::new(matches, resumed.as_ref())?;
     if resumed.is_some() && passes > 1 {
@@ -80,7 +84,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     }
     if let Some(path) = matches.get_one::<String>("model") {
         // Better now than after hours of learning.
-        Model::can_save(Path::new(path))?;
+        AnyModel::can_save(Path::new(path))?;
     }
     let mut options = arguments::options(matches);
     let mut names = NameTable::new();
@@ -134,7 +138,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     if engine.examples() > 0 {
         screen.say(&format!("resumed after {} examples", engine.examples()));
     }
-    screen.say(&opening(&engine));
+    screen.say(&match &engine {
+        Pupil::One(engine) => opening(engine),
+        Pupil::Many(multiclass) => several::opening(multiclass),
+    });
     let mut learning = Learning {
         progress: Progress::new(&engine),
         reader,
@@ -213,8 +220,7 @@ impl Learning {
     }
 
     fn learn(&mut self, mut block: Block<f32>, pass: u32) -> Result<(), Error> {
-        let loss = self.engine.loss();
-        let applied = self.labels.apply(&mut block, &|y| loss.accepts(y), self.skip);
+        let applied = self.labels.apply(&mut block, &|y| self.engine.accepts(y), self.skip);
         for reason in applied.reasons.iter().take(KEPT_REASONS - self.reasons.min(KEPT_REASONS)) {
             self.reasons += 1;
             self.screen.say(&format!("skipped: {reason}"));
@@ -314,12 +320,23 @@ impl Learning {
         let format = reading.format.clone();
         let interrupted = self.stop.load(Ordering::SeqCst);
         let seconds = self.began.elapsed().as_secs_f64();
-        let model = Model { reading, labels: self.labels, names, engine: self.engine };
+        let whole = self.engine.multiclass().is_none_or(|m| {
+            if let LabelMap::Classes(classes) = &mut self.labels {
+                // A label that was read in a block that failed has not become a class.
+                classes.truncate(m.classes());
+            }
+            m.is_whole()
+        });
+        let model = AnyModel { reading, labels: self.labels, names, engine: self.engine };
         let examples = model.engine.examples();
         // What grew beyond all bounds may be past saving.
         let sound =
-            !matches!(outcome, Err(Error::Diverged(_))) || Model::from_bytes(&model.to_bytes()).is_ok();
+            !matches!(outcome, Err(Error::Diverged(_))) || AnyModel::from_bytes(&model.to_bytes()).is_ok();
         match matches.get_one::<String>("model") {
+            Some(_) if !whole => {
+                self.screen
+                    .say("no model saved: a class diverged before others had learned the same examples");
+            }
             Some(_) if !sound => self.screen.say("no model saved: its numbers have left the range of f64"),
             Some(path) if examples > 0 => {
                 model.save(Path::new(path))?;
@@ -348,10 +365,13 @@ impl Learning {
         picture::learned(matches, &model.engine, &run)?;
         let target = matches.get_one::<String>("json");
         if let Some(target) = target {
-            output::json(target, summary(&model.engine, &run))?;
+            output::json(target, model.engine.summary(&run))?;
         }
         if target.map(String::as_str) != Some("-") && !matches.get_flag("quiet") {
-            output::text(&closing(&model.engine, &run))?;
+            output::text(&match &model.engine {
+                Pupil::One(engine) => closing(engine, &run),
+                Pupil::Many(multiclass) => several::closing(multiclass, &run),
+            })?;
         }
         Ok(crate::OK)
     }

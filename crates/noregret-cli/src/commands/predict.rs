@@ -1,7 +1,10 @@
 //! `noregret predict`: one prediction a line.
 
+mod answers;
+
 use crate::screen::Screen;
 use crate::{arguments, output};
+use answers::{Answers, Kind};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Command};
 use noregret::bytes;
@@ -9,8 +12,7 @@ use noregret::error::{Error, UsageError};
 use noregret::example::Reader;
 use noregret::example::format::Options;
 use noregret::example::reader::{CHUNK_BYTES, KEPT_REASONS};
-use noregret::loss::Task;
-use noregret::model::Model;
+use noregret::model::{AnyModel, ModelOf};
 use noregret::regret::Sum;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -22,12 +24,14 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("model").value_name("MODEL").required(true).help("A model file"))
         .arg(arguments::data())
         .arg(arguments::flag("averaged").help("Use the averaged model (learned with --average)"))
-        .arg(
-            arguments::flag("scores")
-                .conflicts_with("proba")
-                .help("Print <w, x>, the shortest decimal that reads back exactly"),
-        )
-        .arg(arguments::flag("proba").help("Print the probability of the positive label (logistic loss)"))
+        .arg(arguments::flag("scores").conflicts_with("proba").help(
+            "Print <w, x>, the shortest decimal that reads back exactly; with several classes \
+                     label:score for each, tabs between them",
+        ))
+        .arg(arguments::flag("proba").help(
+            "Print the probability of the positive label (logistic loss); with several classes \
+             label:probability for each (softmax, or ovr with logistic loss)",
+        ))
         .arg(
             arguments::option("out", "FILE")
                 .help("Where to write the predictions [default: standard output, or nowhere with --json -]"),
@@ -36,7 +40,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// How a model's inputs are read again: as they were, and flags must not say otherwise.
-pub(crate) fn as_learned(model: &Model, said: Options) -> Result<Options> {
+pub(crate) fn as_learned<E>(model: &ModelOf<E>, said: Options) -> Result<Options> {
     let reading = &model.reading;
     let contradiction = |flag: &str, said: String, is: String| {
         let said = if said.is_empty() { said } else { format!(" {said}") };
@@ -66,7 +70,7 @@ pub(crate) fn as_learned(model: &Model, said: Options) -> Result<Options> {
 
 /// Refuses an input whose features cannot be those of the model: numbers, VW's names, or columns and
 /// keys.
-pub(crate) fn same_format(model: &Model, found: Option<&str>) -> Result<()> {
+pub(crate) fn same_format<E>(model: &ModelOf<E>, found: Option<&str>) -> Result<()> {
     let family = |format: &str| match format {
         "csv" | "tsv" | "jsonl" => "columns".to_owned(),
         other => other.to_owned(),
@@ -84,25 +88,14 @@ pub(crate) fn same_format(model: &Model, found: Option<&str>) -> Result<()> {
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let path: &String = matches.get_one("model").expect("clap requires it");
-    let model = Model::load(Path::new(path))?;
-    let engine = &model.engine;
-    let loss = engine.loss();
-    let averaged = if matches.get_flag("averaged") {
-        Some(engine.averaged().ok_or_else(|| {
-            UsageError::new("--averaged: the model keeps no average; learn it with --average")
-        })?)
-    } else {
-        None
+    let model = AnyModel::load(Path::new(path))?;
+    let kind = match (matches.get_flag("scores"), matches.get_flag("proba")) {
+        (true, _) => Kind::Scores,
+        (_, true) => Kind::Probabilities,
+        _ => Kind::Label,
     };
-    let proba = matches.get_flag("proba");
-    if proba && loss.entry().name != "logistic" {
-        return Err(UsageError(format!(
-            "--proba needs a model of the logistic loss; this one has the {} loss (use --scores)",
-            loss.entry().name
-        ))
-        .into());
-    }
-    let scores = matches.get_flag("scores");
+    let mut answers = Answers::new(&model.engine, kind, matches.get_flag("averaged"))?;
+    let loss = model.engine.config().loss.clone();
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let mut options = as_learned(&model, arguments::options(matches))?;
     options.unlabelled = true;
@@ -122,8 +115,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let (mut total, mut weight, mut errors) = (Sum::default(), Sum::default(), 0_u64);
     let (mut examples, mut labelled) = (0_u64, 0_u64);
     let (mut skipped, mut reasons) = (0, 0);
-    let (dimension, mut unknown) = (engine.dimension(), 0_u64);
-    let binary = loss.entry().task == Task::Binary;
+    let (dimension, mut unknown) = (model.engine.dimension(), 0_u64);
     let write_error =
         |source| anyhow::Error::from(Error::Io { path: Path::new(target.unwrap_or("-")).to_owned(), source });
     screen.start_bar(reader.bytes_total());
@@ -138,7 +130,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             }
         };
         same_format(&model, reader.format_name())?;
-        let applied = labels.apply(&mut block, &|y| loss.accepts(y), skip);
+        let applied = labels.apply(&mut block, &|y| model.engine.accepts(y), skip);
         for reason in applied.reasons.iter().take(KEPT_REASONS.saturating_sub(reasons)) {
             reasons += 1;
             screen.say(&format!("skipped: {reason}"));
@@ -149,21 +141,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
                 let known = row.x.indices.partition_point(|&i| (i as usize) < dimension);
                 unknown += (row.x.indices.len() - known) as u64;
             }
-            let z = averaged.as_ref().map_or_else(|| engine.predict(row.x), |w| w.dot(row.x));
             examples += 1;
-            let written = if proba {
-                writeln!(out, "{:?}", 1.0 / (1.0 + (-z).exp()))
-            } else if scores || !binary {
-                writeln!(out, "{z:?}")
-            } else {
-                writeln!(out, "{}", labels.name_of(if z >= 0.0 { 1.0 } else { -1.0 }))
-            };
-            written.map_err(write_error)?;
+            answers.print(row.x, &labels, &mut out).map_err(write_error)?;
             if !row.y.is_nan() {
                 labelled += 1;
-                total.add(row.weight * loss.value(z, row.y));
-                weight.add(row.weight);
-                errors += u64::from(binary && (z >= 0.0) != (row.y > 0.0));
+                let (lost, wrong) = answers.judge(row.y);
+                errors += u64::from(wrong);
+                if let Some(lost) = lost {
+                    total.add(row.weight * lost);
+                    weight.add(row.weight);
+                }
             }
         }
         screen.advance(reader.bytes_read(), || format!("{examples} examples"));
@@ -180,16 +167,13 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         return Err(problem.into());
     }
     let average = (weight.value() > 0.0).then(|| total.value() / weight.value());
-    let error_rate = (binary && labelled > 0).then(|| errors as f64 / labelled as f64);
+    let error_rate = (answers.has_labels() && labelled > 0).then(|| errors as f64 / labelled as f64);
     if unknown > 0 {
         screen.say(&format!("{unknown} values of features that the model has not seen; they count as 0"));
     }
     if let Some(average) = average {
         let wrong = error_rate.map_or(String::new(), |e| format!(", error rate {e:.6}"));
-        screen.say(&format!(
-            "{labelled} labelled examples: average {} loss {average:.6}{wrong}",
-            loss.entry().name
-        ));
+        screen.say(&format!("{labelled} labelled examples: average {loss} loss {average:.6}{wrong}"));
     }
     if let Some(target) = json_target {
         let object = json!({
@@ -197,8 +181,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             "labelled": labelled,
             "average_loss": average,
             "error_rate": error_rate,
-            "loss": loss.entry().name,
-            "averaged": averaged.is_some(),
+            "loss": loss,
+            "averaged": answers.is_averaged(),
             "unknown_values": unknown,
             "skipped": skipped,
         });

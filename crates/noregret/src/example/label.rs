@@ -1,7 +1,7 @@
-//! What labels mean: two classes, or numbers.
+//! What labels mean: two classes, several, or numbers.
 
 use super::quote::quote;
-use super::{Block, Label, Value};
+use super::{Block, Classes, Label, Value};
 use crate::error::FormatError;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    fn of(label: &Label) -> Option<Self> {
+    pub(super) fn of(label: &Label) -> Option<Self> {
         match label {
             Label::Number(number) => Some(Self::Number(*number)),
             Label::Name(name) => Some(Self::Text(name.to_string())),
@@ -79,6 +79,13 @@ pub enum LabelMap {
         negative: Option<Name>,
         /// The label that means +1.
         positive: Option<Name>,
+    },
+    /// Any number of classes: a label becomes its place in the list.
+    Classes(Classes),
+    /// One class of several becomes +1, every other label -1.
+    OneVersusRest {
+        /// The class.
+        positive: Name,
     },
 }
 
@@ -192,14 +199,19 @@ impl LabelMap {
         }
     }
 
-    fn value(&self, label: &Label, accepts: &dyn Fn(f64) -> bool) -> Result<f64, String> {
-        let y = match (self, label) {
+    fn value(&mut self, label: &Label, accepts: &dyn Fn(f64) -> bool) -> Result<f64, String> {
+        let y = match (&mut *self, label) {
             (_, Label::Missing) => return Ok(f64::NAN),
+            (Self::Classes(classes), label) => {
+                return Ok(classes.index_of(label)?.map_or(f64::NAN, |k| k as f64));
+            }
+            (Self::OneVersusRest { positive }, label) if positive.is(label) => 1.0,
+            (Self::OneVersusRest { .. }, _) => -1.0,
             (Self::Real, Label::Number(y)) => *y,
             (Self::Real, Label::Name(name)) => {
                 return Err(format!(
                     "found the label {}, expected a number; for two classes use a loss such as \
-                     --loss logistic",
+                     --loss logistic, for more `learn --multiclass`",
                     quote(name.as_bytes())
                 ));
             }
@@ -208,8 +220,8 @@ impl LabelMap {
             (Self::Binary { .. }, label) => {
                 let third = Name::of(label).map_or(String::new(), |name| name.to_string());
                 return Err(format!(
-                    "found a third label {}; the two labels so far are {} and {}; with real-valued \
-                     labels use --loss square",
+                    "found a third label {}; the two labels so far are {} and {}; for more than two \
+                     classes use `learn --multiclass`, for labels that are real numbers --loss square",
                     quote(third.as_bytes()),
                     quote(self.name_of(-1.0).as_bytes()),
                     quote(self.name_of(1.0).as_bytes())
@@ -227,6 +239,8 @@ impl LabelMap {
     pub fn describe(&self) -> String {
         match self {
             Self::Real => "labels: numbers".to_owned(),
+            Self::Classes(classes) => classes.describe(),
+            Self::OneVersusRest { positive } => format!("labels: {positive} -> +1, any other -> -1"),
             Self::Binary { negative, positive } => {
                 let arrow = |name: &Option<Name>, sign| match name {
                     Some(name) => format!("{name} -> {sign}"),
@@ -237,10 +251,16 @@ impl LabelMap {
         }
     }
 
-    /// How a predicted label is printed: the class of this sign (zero is positive), or the number.
+    /// How a predicted label is printed: the class of this sign (zero is positive) or place, or the
+    /// number.
     pub fn name_of(&self, y: f64) -> String {
         let (name, usual) = match self {
             Self::Real => return y.to_string(),
+            Self::Classes(classes) => {
+                return classes.names().get(y as usize).map_or_else(String::new, Name::to_string);
+            }
+            Self::OneVersusRest { positive } if y >= 0.0 => return positive.to_string(),
+            Self::OneVersusRest { .. } => return "-1".to_owned(),
             Self::Binary { positive, .. } if y >= 0.0 => (positive, "1"),
             Self::Binary { negative, .. } => (negative, "-1"),
         };
@@ -364,6 +384,21 @@ mod tests {
     }
 
     #[test]
+    fn several_classes_are_numbered_as_they_appear() {
+        let mut map = LabelMap::Classes(Classes::open());
+        assert_eq!(signs(&mut map, "b 7 b +7 a -0"), [0.0, 1.0, 0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(signs(&mut map, "a 0 c ?")[..3], [2.0, 3.0, 4.0]);
+        assert_eq!((map.name_of(1.0), map.name_of(4.0)), ("7".into(), "c".into()));
+        assert_eq!(map.describe(), "labels: 5 classes: b, 7, a, 0, c");
+        let mut closed = LabelMap::Classes(Classes::closed(["a", "2"].map(str::to_owned)).unwrap());
+        assert_eq!(signs(&mut closed, "2 a 2.0"), [1.0, 0.0, 1.0]);
+        let applied = closed.apply(&mut block("a z a"), &|_| true, false);
+        let error = applied.problem.unwrap().to_string();
+        assert!(error.contains("`z`, expected one of a, 2") && error.contains("--classes"), "{error}");
+        assert!(Classes::closed(["1", "+1"].map(str::to_owned)).is_err());
+    }
+
+    #[test]
     fn skipping_takes_out_the_bad_rows_alone() {
         let mut block = block("c b a b a x b");
         let mut map = LabelMap::with_positive("b");
@@ -403,7 +438,8 @@ mod tests {
     fn the_mapping_survives_being_stored() {
         let mut map = LabelMap::binary();
         signs(&mut map, "2 x");
-        for map in [map, LabelMap::Real, LabelMap::binary(), LabelMap::with_positive("a")] {
+        let classes = LabelMap::Classes(Classes::closed(["x", "1"].map(str::to_owned)).unwrap());
+        for map in [map, LabelMap::Real, LabelMap::binary(), LabelMap::with_positive("a"), classes] {
             let text = serde_json::to_string(&map).unwrap();
             assert_eq!(serde_json::from_str::<LabelMap>(&text).unwrap(), map, "{text}");
         }

@@ -1,6 +1,7 @@
 //! From bytes to examples: sparse rows, their labels and their weights.
 
 mod block;
+mod classes;
 mod digits;
 pub mod format;
 pub mod hash;
@@ -12,6 +13,7 @@ pub mod reader;
 mod text;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};
+pub use classes::Classes;
 pub use label::LabelMap;
 pub use number::Number;
 pub use reader::Reader;

@@ -10,6 +10,7 @@ pub(super) static ENTRY: Entry = Entry {
     n: 10_000,
     d: Dimension::Default(20),
     noise: Some(0.1),
+    classes: None,
     rows,
 };
 

@@ -10,6 +10,7 @@ pub(super) static ENTRY: Entry = Entry {
     n: 10,
     d: Dimension::Rows,
     noise: None,
+    classes: None,
     rows,
 };
 

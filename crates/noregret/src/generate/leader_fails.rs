@@ -9,6 +9,7 @@ pub(super) static ENTRY: Entry = Entry {
     n: 1000,
     d: Dimension::Fixed(1),
     noise: None,
+    classes: None,
     rows,
 };
 

@@ -7,6 +7,7 @@ use crate::example::format::LARGEST_DIMENSION;
 use rand::{RngExt, SeedableRng};
 use std::io::{self, Write};
 
+mod classes;
 mod drift;
 mod hard;
 mod leader_fails;
@@ -15,7 +16,7 @@ mod rcv1_like;
 
 /// Every stream. A new one is a file in this folder, its `mod` line and its line here.
 pub static ENTRIES: &[&Entry] =
-    &[&hard::ENTRY, &leader_fails::ENTRY, &planted::ENTRY, &drift::ENTRY, &rcv1_like::ENTRY];
+    &[&hard::ENTRY, &leader_fails::ENTRY, &planted::ENTRY, &classes::ENTRY, &drift::ENTRY, &rcv1_like::ENTRY];
 
 /// What is asked of a stream, checked by [`Entry::request`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Request {
     pub d: u64,
     /// The fraction of labels that are turned round.
     pub noise: f64,
+    /// How many classes the labels have.
+    pub classes: u64,
     /// The same seed gives the same stream.
     pub seed: u64,
 }
@@ -58,6 +61,8 @@ pub struct Entry {
     pub d: Dimension,
     /// The noise when `--noise` is not given; `None` where there is none.
     pub noise: Option<f64>,
+    /// How many classes when `--k` is not given; `None` where there are always two, or none.
+    pub classes: Option<u64>,
     /// Hands over the rows.
     #[serde(skip)]
     pub rows: fn(&Request, Sink<'_>) -> io::Result<()>,
@@ -96,7 +101,19 @@ impl Entry {
         if !(0.0..=1.0).contains(&noise) {
             return Err(UsageError(format!("--noise: found {noise}, expected 0 to 1")));
         }
-        Ok(Request { n, d, noise, seed })
+        Ok(Request { n, d, noise, classes: self.classes.unwrap_or(2), seed })
+    }
+
+    /// The same request with another number of classes, where the stream has several.
+    pub fn with_classes(&self, request: Request, classes: Option<u64>) -> Result<Request, UsageError> {
+        let Some(classes) = classes else { return Ok(request) };
+        if self.classes.is_none() {
+            return Err(UsageError(format!("`{}` does not use --k", self.name)));
+        }
+        if !(2..=10_000).contains(&classes) {
+            return Err(UsageError(format!("--k: found {classes}, expected 2 to 10000 classes")));
+        }
+        Ok(Request { classes, ..request })
     }
 
     /// Writes the stream as LIBSVM text, indices from 1. A value is the shortest decimal that reads

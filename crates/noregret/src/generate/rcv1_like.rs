@@ -10,6 +10,7 @@ pub(super) static ENTRY: Entry = Entry {
     n: 20_000,
     d: Dimension::Default(47_236),
     noise: Some(0.05),
+    classes: None,
     rows,
 };
 

@@ -28,6 +28,44 @@ pub struct ProgressRow {
     pub model_norm: f64,
 }
 
+/// Who can be asked for a row of the table.
+pub trait Told {
+    /// Rows of the first pass, earlier runs included.
+    fn examples(&self) -> u64;
+    /// The sums of losses and of weights over them.
+    fn totals(&self) -> (f64, f64);
+    /// Where it stands now; what has happened since the row before is left out.
+    fn row(&self) -> ProgressRow;
+}
+
+impl Told for Engine {
+    fn examples(&self) -> u64 {
+        Engine::examples(self)
+    }
+
+    fn totals(&self) -> (f64, f64) {
+        let book = self.whole_book();
+        (book.loss.value(), book.weight.value())
+    }
+
+    fn row(&self) -> ProgressRow {
+        let book = self.whole_book();
+        let certificate = self.certificate();
+        ProgressRow {
+            examples: self.examples(),
+            average_loss: book.average_loss(),
+            penalised_loss: self.config().l2.and_then(|sigma| book.penalised_loss(sigma)),
+            since_last: None,
+            radius: certificate.as_ref().and_then(|c| c.radius),
+            best_at_least: certificate.as_ref().map(|c| c.best_at_least),
+            regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
+            bound: self.bound().and_then(|b| b.regret_at_most),
+            error_rate: self.tally().error_rate(),
+            model_norm: self.weights().norm(),
+        }
+    }
+}
+
 /// When the next row is due, and what the last one saw.
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -37,45 +75,27 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// From where `engine` stands: the next row is at the next power of two.
-    pub fn new(engine: &Engine) -> Self {
-        let book = engine.whole_book();
-        Self {
-            due: (engine.examples() + 1).next_power_of_two(),
-            loss: book.loss.value(),
-            weight: book.weight.value(),
-        }
+    /// From where a model stands: the next row is at the next power of two.
+    pub fn new(model: &impl Told) -> Self {
+        let (loss, weight) = model.totals();
+        Self { due: (model.examples() + 1).next_power_of_two(), loss, weight }
     }
 
     /// How many more examples until the next row.
-    pub fn until_due(&self, engine: &Engine) -> u64 {
-        self.due.saturating_sub(engine.examples())
+    pub fn until_due(&self, model: &impl Told) -> u64 {
+        self.due.saturating_sub(model.examples())
     }
 
-    /// A row of where `engine` stands now.
-    pub fn row(&mut self, engine: &Engine) -> ProgressRow {
-        let book = engine.whole_book();
-        let (loss, weight) = (book.loss.value(), book.weight.value());
+    /// A row of where a model stands now.
+    pub fn row(&mut self, model: &impl Told) -> ProgressRow {
+        let (loss, weight) = model.totals();
         let since = weight - self.weight;
-        let certificate = engine.certificate();
-        let row = ProgressRow {
-            examples: engine.examples(),
-            average_loss: book.average_loss(),
-            penalised_loss: engine.config().l2.and_then(|sigma| book.penalised_loss(sigma)),
-            since_last: (since > 0.0).then(|| (loss - self.loss) / since),
-            radius: certificate.as_ref().and_then(|c| c.radius),
-            best_at_least: certificate.as_ref().map(|c| c.best_at_least),
-            regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
-            bound: engine.bound().and_then(|b| b.regret_at_most),
-            error_rate: engine.tally().error_rate(),
-            model_norm: engine.weights().norm(),
-        };
-        self.loss = loss;
-        self.weight = weight;
-        while self.due <= engine.examples() {
+        let since_last = (since > 0.0).then(|| (loss - self.loss) / since);
+        (self.loss, self.weight) = (loss, weight);
+        while self.due <= model.examples() {
             self.due = self.due.saturating_mul(2);
         }
-        row
+        ProgressRow { since_last, ..model.row() }
     }
 }
 

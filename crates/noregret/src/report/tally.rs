@@ -36,6 +36,11 @@ impl Tally {
         }
     }
 
+    /// A tally of the same kind, without a row.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.task, self.scores.is_some())
+    }
+
     /// Counts one row: its prediction, its label, its weight, and the slope of the loss before the
     /// weight. A row of weight 0 is a row, and may be a mistake or an error, but is no part of weighted
     /// statistics.

@@ -5,6 +5,7 @@ use crate::arguments;
 use anyhow::Result;
 use clap::ArgMatches;
 use noregret::error::{Error, UsageError};
+use noregret::example::label::Name;
 use noregret::example::{Block, LabelMap};
 use noregret::loss::{self, Loss, Task};
 use noregret::model::Model;
@@ -20,7 +21,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn load(path: &str) -> Result<Self> {
+    pub(super) fn load(path: &str, class: Option<&String>) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| Error::Io { path: Path::new(path).to_owned(), source })?;
         let wrong = |message: String| Error::Model { path: path.into(), message };
@@ -29,6 +30,16 @@ impl Run {
         if summary["average_loss"].as_f64().is_none() || summary["loss"].as_str().is_none() {
             return Err(wrong("not a summary of `learn --json`: no average_loss".to_owned()).into());
         }
+        let summary = match (summary["multiclass"].as_str(), class) {
+            (Some(_), class) => one_class(summary, class)?,
+            (None, Some(class)) => {
+                return Err(UsageError(format!(
+                    "--class {class}: the run is not one of several classes; leave the flag out"
+                ))
+                .into());
+            }
+            (None, None) => summary,
+        };
         Ok(Self { summary, path: path.to_owned() })
     }
 
@@ -55,6 +66,34 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// A run of several classes, as one of its classes against the rest.
+fn one_class(mut summary: Value, class: Option<&String>) -> Result<Value, UsageError> {
+    if summary["multiclass"] != "ovr" {
+        return Err(UsageError(format!(
+            "the run learned several classes by {}, which an audit does not know; learn with --multiclass ovr to \
+             audit each class",
+            summary["multiclass"]
+        )));
+    }
+    let classes = summary["classes"].as_array().cloned().unwrap_or_default();
+    let labels: Vec<&str> = classes.iter().filter_map(|c| c["label"].as_str()).collect();
+    let found = class.and_then(|name| labels.iter().position(|label| label == name));
+    let Some(k) = found else {
+        return Err(UsageError(format!(
+            "the run has several classes: name the one to audit against the rest with --class, one of {}",
+            labels.join(", ")
+        )));
+    };
+    for key in ["average_loss", "certificate", "bound", "baseline"] {
+        summary[key] = classes[k][key].clone();
+    }
+    // Counted of all classes together.
+    summary["mistakes"] = Value::Null;
+    summary["error_rate"] = Value::Null;
+    summary["labels"] = serde_json::json!(LabelMap::OneVersusRest { positive: Name::parse(labels[k]) });
+    Ok(summary)
 }
 
 /// What is audited.
@@ -131,6 +170,15 @@ impl Setting {
             .and_then(|r| serde_json::from_value::<LabelMap>(r.summary["labels"].clone()).ok())
             .or_else(|| model.map(|m| m.labels.clone()));
         let labels = match (entry.task, text("positive"), kept) {
+            (_, None, Some(rest @ LabelMap::OneVersusRest { .. })) => rest,
+            (_, None, _) if text("class").is_some() && run.is_none() => {
+                LabelMap::OneVersusRest { positive: Name::parse(&text("class").unwrap_or_default()) }
+            }
+            (_, Some(_), _) if text("class").is_some() => {
+                return Err(
+                    UsageError::new("--class and --positive say the same: leave --positive out").into()
+                );
+            }
             (Task::Real, None, _) => LabelMap::Real,
             (Task::Real, Some(_), _) => {
                 return Err(UsageError(format!(

@@ -1,6 +1,7 @@
 //! The flags of `learn` that define a model: checked, completed by the first block, and compared with
 //! a model that is resumed.
 
+use super::several;
 use crate::arguments;
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -10,7 +11,8 @@ use noregret::example::label::Name;
 use noregret::example::{Block, LabelMap};
 use noregret::learner::{self, Losses};
 use noregret::loss::{self, Task};
-use noregret::model::Model;
+use noregret::model::AnyModel;
+use noregret::multiclass::{Entry, Multiclass, Pupil};
 use noregret::regret::comparator;
 
 /// The learner when none is named.
@@ -47,14 +49,19 @@ pub(super) fn arguments(command: Command) -> Command {
 pub(super) struct Settings {
     config: Config,
     loss: Option<String>,
+    multiclass: Option<&'static Entry>,
 }
 
 impl Settings {
-    pub(super) fn new(matches: &ArgMatches, resumed: Option<&Model>) -> Result<Self> {
+    pub(super) fn new(matches: &ArgMatches, resumed: Option<&AnyModel>) -> Result<Self> {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let number = |name: &str| matches.get_one::<f64>(name).copied();
         if let Some(model) = resumed {
             return Self::resumed(matches, model);
+        }
+        let multiclass = several::scheme(matches)?;
+        if let Some(scheme) = multiclass {
+            refuse_idle(matches, scheme)?;
         }
         let learner = text("learner").unwrap_or_else(|| DEFAULT_LEARNER.to_owned());
         let entry = learner::find(&learner)?;
@@ -77,10 +84,14 @@ impl Settings {
             dimension,
             ..Config::new(&learner, "")
         };
-        let settings = Self { config, loss };
+        // Classes are told apart by the loss of two classes, whatever their names look like.
+        let loss = loss.or_else(|| multiclass.map(|_| "logistic".to_owned()));
+        let settings = Self { config, loss, multiclass };
         // What can be refused is refused before anything is read.
-        if let Some(loss) = &settings.loss {
-            Engine::new(settings.complete(loss, matches)?)?;
+        match (&settings.loss, multiclass) {
+            (_, Some(_)) => drop(settings.build(None, matches)?),
+            (Some(loss), None) => drop(Engine::new(settings.complete(loss, matches)?)?),
+            (None, None) => {}
         }
         Ok(settings)
     }
@@ -91,12 +102,19 @@ impl Settings {
         Ok(Config { loss: loss.to_owned(), parameters, loss_parameters, ..self.config.clone() })
     }
 
-    /// The engine and the meaning of labels, once the first block is there.
+    /// Who learns and the meaning of labels, once the first block is there.
     pub(super) fn build(
         &self,
         first: Option<&Block<f32>>,
         matches: &ArgMatches,
-    ) -> Result<(Engine, LabelMap)> {
+    ) -> Result<(Pupil, LabelMap)> {
+        if let Some(scheme) = self.multiclass {
+            let classes = several::classes(matches)?;
+            let named = classes.is_closed().then_some(classes.names().len());
+            let config = self.complete(self.loss.as_deref().unwrap_or("logistic"), matches)?;
+            let multiclass = Multiclass::new(scheme.name, config, named)?;
+            return Ok((Pupil::Many(Box::new(multiclass)), LabelMap::Classes(classes)));
+        }
         let positive = matches.get_one::<String>("positive");
         let detected = first.map_or_else(LabelMap::binary, LabelMap::detect);
         let loss = match (&self.loss, &detected) {
@@ -116,11 +134,12 @@ impl Settings {
             (Task::Binary, Some(name)) => LabelMap::with_positive(name),
             (Task::Binary, None) => LabelMap::binary(),
         };
-        Ok((Engine::new(self.complete(&loss, matches)?)?, labels))
+        let engine = Engine::new(self.complete(&loss, matches)?)?;
+        Ok((Pupil::One(Box::new(engine)), labels))
     }
 
     /// A resumed model decides; a flag that says otherwise is refused.
-    fn resumed(matches: &ArgMatches, model: &Model) -> Result<Self> {
+    fn resumed(matches: &ArgMatches, model: &AnyModel) -> Result<Self> {
         let config = model.engine.config();
         let refuse = |flag: &str, said: &str, is: &str| {
             let said = if said.is_empty() { String::new() } else { format!(" {said}") };
@@ -128,6 +147,18 @@ impl Settings {
                 "--{flag}{said} contradicts the model, which has {is}; leave the flag out, or start anew"
             ))
         };
+        let scheme = model.engine.multiclass().map(Multiclass::entry);
+        if let Some(said) = several::scheme(matches)?
+            && scheme.is_none_or(|is| is.name != said.name)
+        {
+            let is = scheme.map_or("two classes or numbers", |is| is.name);
+            return Err(refuse("multiclass", said.name, is).into());
+        }
+        if let Some(said) = matches.get_one::<String>("classes")
+            && LabelMap::Classes(several::classes(matches)?) != model.labels
+        {
+            return Err(refuse("classes", said, &model.labels.describe()).into());
+        }
         let (comparator, radius_from) = model.engine.comparator();
         let words =
             [("learner", &*config.learner), ("loss", &config.loss), ("comparator", comparator.name())];
@@ -177,6 +208,14 @@ impl Settings {
                 return Err(refuse("positive", said, &is).into());
             }
         }
+        if let Some(scheme) = scheme.filter(|scheme| !scheme.is_composed()) {
+            refuse_idle(matches, scheme)?;
+            return Ok(Self {
+                config: config.clone(),
+                loss: Some(config.loss.clone()),
+                multiclass: Some(scheme),
+            });
+        }
         let (parameters, loss_parameters) =
             arguments::given(matches, learner::find(&config.learner)?, loss::find(&config.loss)?)?;
         let lists = [
@@ -193,6 +232,27 @@ impl Settings {
                 }
             }
         }
-        Ok(Self { config: config.clone(), loss: Some(config.loss.clone()) })
+        Ok(Self { config: config.clone(), loss: Some(config.loss.clone()), multiclass: scheme })
     }
+}
+
+/// Refuses flags that mean nothing to a scheme of several classes.
+fn refuse_idle(matches: &ArgMatches, scheme: &Entry) -> Result<(), UsageError> {
+    if matches.contains_id("positive") {
+        return Err(UsageError::new("--positive is for two classes; it does not go with --multiclass"));
+    }
+    if scheme.is_composed() {
+        return Ok(());
+    }
+    let learner = arguments::parameter_names().into_iter().chain(["learner", "loss", "delta"]);
+    for flag in learner {
+        if matches.contains_id(flag) {
+            return Err(UsageError(format!(
+                "--{flag} does not go with --multiclass {}, which has a learner and a loss of its own; \
+                 leave it out, or use --multiclass ovr",
+                scheme.name
+            )));
+        }
+    }
+    Ok(())
 }

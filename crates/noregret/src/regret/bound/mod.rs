@@ -9,6 +9,7 @@ mod exponentiated;
 mod follow_the_leader;
 mod ftrl;
 mod mixture;
+mod multiclass_perceptron;
 mod ogd_constant;
 mod ogd_sqrt;
 mod optimistic_data;
@@ -43,6 +44,7 @@ mod winnow;
 pub use alma::most_corrections;
 pub use arow::most_mistakes_arow;
 pub use maxover::most_updates;
+pub use multiclass_perceptron::most_multiclass_mistakes;
 pub use optimistic_rounds::{rounds_of_the_paper, rounds_scale_free};
 pub use passive_aggressive::{most_mistakes_passive_aggressive, most_squares_passive_aggressive};
 pub use perceptron::{most_mistakes, most_mistakes_weighted};
@@ -57,6 +59,7 @@ use serde::Serialize;
 /// Every bound.
 pub static ENTRIES: &[&Entry] = &[
     &perceptron::ENTRY,
+    &multiclass_perceptron::ENTRY,
     &projected_ogd::ENTRY,
     &projected_ogd_square::ENTRY,
     &subgradient::ENTRY,

@@ -1,0 +1,49 @@
+//! What a ledger proves, as it is told.
+
+use crate::regret::{Book, Comparator, round_up};
+use serde::Serialize;
+
+/// What the ledger proves: `best_at_least = (average or penalised loss) - regret_at_most`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// The class of comparators.
+    pub comparator: &'static str,
+    /// Its radius; none for `ridge`, and where each of several classes has its own.
+    pub radius: Option<f64>,
+    /// Whether the radius was said (`flag`), is the learner's default, or the norm of the `model`.
+    pub radius_from: Option<&'static str>,
+    /// The average regret is at most this.
+    pub regret_at_most: f64,
+    /// No comparator's average loss is below this.
+    pub best_at_least: f64,
+}
+
+impl Certificate {
+    /// The regret that follows from a lower bound and the book of the rounds it speaks of.
+    pub(crate) fn new(
+        comparator: &Comparator,
+        radius_from: Option<&'static str>,
+        best: f64,
+        book: &Book,
+    ) -> Option<Self> {
+        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
+        let (from, terms) = match comparator {
+            Comparator::Ridge { sigma } => {
+                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
+            }
+            _ => (book.average_loss()?, book.magnitude),
+        };
+        let from = round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
+        if !from.is_finite() {
+            return None;
+        }
+        // Negative when the moving model was better than every fixed one.
+        Some(Self {
+            comparator: comparator.name(),
+            radius: comparator.radius(),
+            radius_from,
+            regret_at_most: round_up(from - best),
+            best_at_least: best,
+        })
+    }
+}
