@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{ArgMatches, Command};
 use noregret::engine::{Config, Engine};
 use noregret::error::UsageError;
+use noregret::example::format::Options;
 use noregret::example::label::Name;
 use noregret::example::{Block, LabelMap};
 use noregret::learner::{self, Losses};
@@ -63,8 +64,7 @@ impl Settings {
             (None, Losses::Only(names)) => Some(names[0].to_owned()),
             (None, Losses::All) => None,
         };
-        let bits: Option<u32> = matches.get_one("bits").copied();
-        let dimension = matches.get_one("dimension").copied().or(bits.map(|b| 1_u32 << b));
+        let dimension = arguments::dimension(&arguments::options(matches));
         let config = Config {
             radius: number("radius"),
             comparator: text("comparator"),
@@ -96,6 +96,7 @@ impl Settings {
         &self,
         first: Option<&Block<f32>>,
         matches: &ArgMatches,
+        options: &Options,
     ) -> Result<(Engine, LabelMap)> {
         let positive = matches.get_one::<String>("positive");
         let detected = first.map_or_else(LabelMap::binary, LabelMap::detect);
@@ -116,7 +117,8 @@ impl Settings {
             (Task::Binary, Some(name)) => LabelMap::with_positive(name),
             (Task::Binary, None) => LabelMap::binary(),
         };
-        Ok((Engine::new(self.complete(&loss, matches)?)?, labels))
+        let dimension = arguments::dimension(options);
+        Ok((Engine::new(Config { dimension, ..self.complete(&loss, matches)? })?, labels))
     }
 
     /// A resumed model decides; a flag that says otherwise is refused.

@@ -7,6 +7,8 @@
 
 mod header;
 
+pub(super) use header::columns;
+
 use memchr::{memchr, memchr_iter};
 
 use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
@@ -22,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     endings: &["csv"],
     sniff,
     quoted: true,
+    table: None,
     open: |options, beginning| header::open(options, beginning, None),
 };
 
@@ -32,6 +35,7 @@ pub const TSV: Entry = Entry {
     endings: &["tsv", "tab"],
     sniff: |beginning| sniff(beginning) && header::separator(text::first_line(beginning)) == b'\t',
     quoted: true,
+    table: None,
     open: |options, beginning| header::open(options, beginning, Some(b'\t')),
 };
 
@@ -51,7 +55,7 @@ fn sniff(beginning: &[u8]) -> bool {
 }
 
 /// What a column is.
-enum Role {
+pub(super) enum Role {
     Label,
     Weight,
     Feature {
@@ -61,13 +65,13 @@ enum Role {
     },
 }
 
-struct Csv {
+pub(super) struct Csv {
     separator: u8,
-    roles: Vec<Role>,
-    schema: Schema,
-    limit: Limit,
-    skip: bool,
-    unlabelled: bool,
+    pub(super) roles: Vec<Role>,
+    pub(super) schema: Schema,
+    pub(super) limit: Limit,
+    pub(super) skip: bool,
+    pub(super) unlabelled: bool,
 }
 
 /// A field: where it begins and ends (without its quotes), and where the next one begins.
@@ -268,7 +272,7 @@ impl Csv {
     }
 
     #[inline]
-    fn cell<V: Number>(
+    pub(super) fn cell<V: Number>(
         &self,
         role: &Role,
         at: usize,

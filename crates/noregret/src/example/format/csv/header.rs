@@ -57,19 +57,29 @@ pub(super) fn open(options: &Options, beginning: &[u8], separator: Option<u8>) -
         OpenError::Problem(problem)
     };
     let (names, places) = names(record, separator).map_err(refuse)?;
-    let (roles, schema) = roles(options, &names, &places, refuse)?;
-    let decoder = Csv {
+    let decoder = columns(options, &names, separator, |k, message| refuse(Fault::new(places[k], message)))?;
+    Ok(Opened {
+        decoder: Box::new(decoder),
+        header_bytes: (end + 1).min(beginning.len()),
+        header_lines: lines + inner + 1,
+    })
+}
+
+/// A reader of rows with these columns. `refuse` makes the error for a column, by its number.
+pub(in crate::example::format) fn columns(
+    options: &Options,
+    names: &[String],
+    separator: u8,
+    refuse: impl Fn(usize, String) -> OpenError,
+) -> Result<Csv, OpenError> {
+    let (roles, schema) = roles(options, names, refuse)?;
+    Ok(Csv {
         separator,
         roles,
         schema,
         limit: Limit::new(options),
         skip: options.skip,
         unlabelled: options.unlabelled,
-    };
-    Ok(Opened {
-        decoder: Box::new(decoder),
-        header_bytes: (end + 1).min(beginning.len()),
-        header_lines: lines + inner + 1,
     })
 }
 
@@ -104,8 +114,7 @@ fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Faul
 fn roles(
     options: &Options,
     names: &[String],
-    places: &[usize],
-    refuse: impl Fn(Fault) -> OpenError,
+    refuse: impl Fn(usize, String) -> OpenError,
 ) -> Result<(Vec<Role>, Schema), OpenError> {
     let usage = |message: String| OpenError::Usage(UsageError(message));
     let label = text::find_label(options, names, "column")?;
@@ -138,7 +147,7 @@ fn roles(
         } else {
             let name = text::excerpt(name.as_bytes());
             let message = format!("the column `{name}` is unknown to the model");
-            return Err(refuse(Fault::new(places[k], message)));
+            return Err(refuse(k, message));
         });
     }
     Ok((roles, schema))

@@ -1,0 +1,276 @@
+//! Arrow IPC as a row of messages: found one after the other, in a file at hand without a copy, in a stream with one.
+//! The file format is the stream format between a magic word and a footer, so both are read the same way.
+//!
+//! Nothing is believed: lengths are compared with what is there before anything is made from them.
+
+use super::refuse;
+use crate::bytes::{Content, Failure, Source, Whole};
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::{Message, MetadataVersion, RecordBatch, root_as_footer, root_as_message};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How an IPC file begins and ends.
+pub(super) const MAGIC: &[u8] = b"ARROW1";
+
+/// What stands before the length of a message.
+pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// The most bytes that the description of one message may take.
+const LONGEST_DESCRIPTION: usize = 256 << 20;
+
+/// The most bytes to which one compressed buffer may grow.
+const LONGEST_BUFFER: i64 = 1 << 31;
+
+/// How many bytes of a stream are asked for at once: a length that lies costs no more memory than this.
+const STEP: usize = 16 << 20;
+
+/// One message: where it begins, all its bytes, and where among them description and body are.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) at: usize,
+    pub(super) bytes: Buffer,
+    description: (usize, usize),
+    body: usize,
+}
+
+impl Frame {
+    /// The verified description.
+    pub(super) fn message(&self) -> Result<Message<'_>, String> {
+        let (from, length) = self.description;
+        message(&self.bytes.as_slice()[from..from + length])
+    }
+
+    /// What the buffers of the batch lie in.
+    pub(super) fn body(&self) -> Buffer {
+        self.bytes.slice(self.body)
+    }
+}
+
+fn message(description: &[u8]) -> Result<Message<'_>, String> {
+    root_as_message(description).map_err(|error| format!("the description of a batch is damaged ({error})"))
+}
+
+/// What stands at the end of a file for whoever reads it whole.
+pub(super) type Notes = HashMap<String, String>;
+
+pub(super) struct Frames {
+    from: From,
+    at: usize,
+    /// Whether there was a magic word, so that a footer must follow.
+    file: bool,
+    over: bool,
+    read: Arc<AtomicU64>,
+}
+
+enum From {
+    Whole(Arc<Whole>, Buffer),
+    Stream(Source),
+}
+
+impl Frames {
+    /// Begins to read, and finds the notes at the end of a file at hand.
+    pub(super) fn open(content: Content, read: &Arc<AtomicU64>) -> Result<(Self, Option<Notes>), Failure> {
+        let from = match content {
+            Content::Whole(whole) => {
+                let buffer = Buffer::from(whole.bytes.clone());
+                From::Whole(whole, buffer)
+            }
+            Content::Stream(source) => From::Stream(source),
+        };
+        let mut frames = Self { from, at: 0, file: false, over: false, read: read.clone() };
+        let start = frames.take(8)?;
+        frames.file = start.as_slice().starts_with(MAGIC);
+        let mut notes = None;
+        if !frames.file {
+            frames.back(start);
+        } else if let From::Whole(_, buffer) = &mut frames.from {
+            let end = footer_start(buffer)?;
+            notes = Some(footer(&buffer.as_slice()[end..buffer.len() - 10])?);
+            *buffer = buffer.slice_with_length(0, end);
+        }
+        Ok((frames, notes))
+    }
+
+    /// The whole input, where it is at hand.
+    pub(super) fn whole(&self) -> Option<&Arc<Whole>> {
+        match &self.from {
+            From::Whole(whole, _) => Some(whole),
+            From::Stream(_) => None,
+        }
+    }
+
+    /// The next message; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<Frame>, Failure> {
+        if self.over {
+            return Ok(None);
+        }
+        let (at, first) = loop {
+            let at = self.at;
+            let first = self.take(8)?;
+            // Some writers fill up the room after the magic word with zeros.
+            let padding = self.file && at < 64 && first.as_slice() == [0; 8];
+            if !padding {
+                break (at, first);
+            }
+        };
+        // Before Arrow 0.15 nothing stood before the length, and that must be aligned all the same.
+        let (prefix, length) = match first.as_slice() {
+            [] => (0, 0),
+            [a, b, c, d, w, x, y, z] if [*a, *b, *c, *d] == CONTINUATION => (8, le([*w, *x, *y, *z])),
+            [a, b, c, d, ..] => (4, le([*a, *b, *c, *d])),
+            _ => return Err(cut_off()),
+        };
+        if length == 0 {
+            self.over = true;
+            return Ok(None);
+        }
+        if !(8..=LONGEST_DESCRIPTION as i64).contains(&length) {
+            return Err(refuse(format!(
+                "found a message of {length} bytes: this is no Arrow IPC, or it is damaged"
+            )));
+        }
+        self.back(first);
+        let description = prefix + length as usize;
+        let head = self.take(description)?;
+        if head.len() < description {
+            return Err(cut_off());
+        }
+        let body = message(&head.as_slice()[prefix..]).map_err(refuse)?.bodyLength();
+        let body =
+            usize::try_from(body).map_err(|_| refuse("a batch has a negative length: it is damaged"))?;
+        self.back(head);
+        let whole = description.checked_add(body).ok_or_else(cut_off)?;
+        let bytes = self.take(whole)?;
+        if bytes.len() < whole {
+            return Err(cut_off());
+        }
+        if matches!(self.from, From::Whole(..)) {
+            self.read.fetch_add(whole as u64, Ordering::Relaxed);
+        }
+        Ok(Some(Frame { at, bytes, description: (prefix, length as usize), body: description }))
+    }
+
+    /// The notes after the last message of a file that came as a stream.
+    pub(super) fn notes_at_end(&mut self) -> Result<Option<Notes>, Failure> {
+        let From::Stream(source) = &mut self.from else { return Ok(None) };
+        if !self.file {
+            return Ok(None);
+        }
+        let mut rest = Vec::new();
+        source.take(LONGEST_DESCRIPTION as u64).read_to_end(&mut rest)?;
+        let rest = Buffer::from_vec(rest);
+        let start = footer_start(&rest)?;
+        footer(&rest.as_slice()[start..rest.len() - 10]).map(Some)
+    }
+
+    /// The next bytes, or as many as there are.
+    fn take(&mut self, length: usize) -> Result<Buffer, Failure> {
+        let taken = match &mut self.from {
+            From::Whole(_, buffer) => {
+                let from = self.at.min(buffer.len());
+                buffer.slice_with_length(from, length.min(buffer.len() - from))
+            }
+            From::Stream(source) => stream(source, length)?,
+        };
+        self.at += taken.len();
+        Ok(taken)
+    }
+
+    /// Puts the bytes that were just taken back.
+    fn back(&mut self, bytes: Buffer) {
+        self.at -= bytes.len();
+        if let From::Stream(source) = &mut self.from {
+            source.unread(bytes.as_slice());
+        }
+    }
+}
+
+fn le(bytes: [u8; 4]) -> i64 {
+    i64::from(i32::from_le_bytes(bytes))
+}
+
+fn stream(source: &mut Source, length: usize) -> io::Result<Buffer> {
+    let mut buffer = MutableBuffer::new(length.min(STEP));
+    let mut filled = 0;
+    while filled < length {
+        buffer.resize(length.min(filled + STEP), 0);
+        match source.read(&mut buffer.as_slice_mut()[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    buffer.truncate(filled);
+    Ok(buffer.into())
+}
+
+fn cut_off() -> Failure {
+    refuse("the data was cut off in the middle of a batch: use a copy that was written whole")
+}
+
+/// Where the footer of a file begins: its length and the magic word are the last ten bytes.
+fn footer_start(bytes: &Buffer) -> Result<usize, Failure> {
+    let bytes = bytes.as_slice();
+    let cut = || refuse("the file has no footer: it was cut off, or is still being written");
+    let Some((rest, magic)) = bytes.split_last_chunk::<6>() else { return Err(cut()) };
+    let Some((rest, length)) = rest.split_last_chunk::<4>() else { return Err(cut()) };
+    let length = usize::try_from(i32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    if magic != MAGIC || length > rest.len() {
+        return Err(cut());
+    }
+    Ok(rest.len() - length)
+}
+
+fn footer(bytes: &[u8]) -> Result<Notes, Failure> {
+    let footer = root_as_footer(bytes).map_err(|error| refuse(format!("the footer is damaged ({error})")))?;
+    let notes = footer.custom_metadata().into_iter().flatten();
+    Ok(notes.filter_map(|note| Some((note.key()?.to_owned(), note.value()?.to_owned()))).collect())
+}
+
+/// Whether everything that a batch names lies within its body, so that the library can cut it out.
+pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<(), String> {
+    let damaged = |what: &str| format!("{what}: the batch is damaged");
+    let compressed = batch.compression().is_some();
+    // A bit is the smallest thing that a row can have.
+    let most = if compressed { LONGEST_BUFFER } else { (body.len() as i64).saturating_mul(8) };
+    let most = most.max(batch.length());
+    let rows =
+        batch.nodes().into_iter().flatten().all(|node| {
+            (0..=most).contains(&node.length()) && (0..=node.length()).contains(&node.null_count())
+        });
+    if !rows || !(0..=LONGEST_BUFFER).contains(&batch.length()) {
+        return Err(damaged("a number of rows is impossible"));
+    }
+    for buffer in batch.buffers().into_iter().flatten() {
+        let (from, length) = (buffer.offset(), buffer.length());
+        let end = from.checked_add(length).and_then(|end| usize::try_from(end).ok());
+        if from < 0 || length < 0 || end.is_none_or(|end| end > body.len()) {
+            return Err(damaged("a column lies outside of its batch"));
+        }
+        if compressed && length > 0 {
+            let bytes = &body.as_slice()[from as usize..(from + length) as usize];
+            let Some(size) = bytes.first_chunk::<8>() else { return Err(damaged("a column is too short")) };
+            if !(-1..=LONGEST_BUFFER).contains(&i64::from_le_bytes(*size)) {
+                return Err(damaged("a compressed column has an impossible size"));
+            }
+        }
+    }
+    if batch.variadicBufferCounts().into_iter().flatten().any(|count| !(0..=1 << 20).contains(&count)) {
+        return Err(damaged("a column has an impossible number of parts"));
+    }
+    Ok(())
+}
+
+/// The version that a message declares, if it can be read.
+pub(super) fn version(message: &Message<'_>) -> Result<MetadataVersion, String> {
+    match message.version() {
+        version @ (MetadataVersion::V4 | MetadataVersion::V5) => Ok(version),
+        other => {
+            Err(format!("found Arrow metadata of version {}, expected 4 or 5: write it anew", other.0 + 1))
+        }
+    }
+}
