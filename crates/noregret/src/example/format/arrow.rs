@@ -387,30 +387,35 @@ struct Ipc {
 
 fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<dyn Table>, OpenError> {
     let bad = |message: String| OpenError::Failure(refuse(message));
-    let (mut frames, notes) = Frames::open(content, read).map_err(OpenError::Failure)?;
-    let first = frames.next().map_err(OpenError::Failure)?;
-    let first = first.ok_or_else(|| bad("the input is empty, or no Arrow IPC: expected a schema".into()))?;
-    let message = first.message().map_err(bad)?;
-    message::version(&message).map_err(bad)?;
-    let schema = message.header_as_schema().ok_or_else(|| bad("expected a schema first".into()))?;
-    let schema = fenced(|| arrow_ipc::convert::try_fb_to_schema(schema)).map_err(bad)?;
-    let ours = schema.metadata().contains_key(stored::SETTINGS);
-    let mut checks = None;
-    let mut sums = None;
-    if ours {
-        let sum = xxh3_64(first.bytes.as_slice());
-        match notes {
-            Some(notes) => {
-                let mut found = Checks::new(&notes).map_err(bad)?;
-                if found.sums.first() != Some(&sum) {
-                    return Err(bad("the cache's schema is damaged: convert the data again".into()));
+    let (mut frames, footer) = Frames::open(content, read).map_err(OpenError::Failure)?;
+    let (mut checks, mut sums) = (None, None);
+    let ours = |schema: &ArrowSchema| schema.metadata().contains_key(stored::SETTINGS);
+    let schema = match footer {
+        Some(footer) if !ours(&footer.schema) => footer.schema,
+        footer => {
+            let first = frames.first().map_err(OpenError::Failure)?;
+            let first =
+                first.ok_or_else(|| bad("the input is empty, or no Arrow IPC: expected a schema".into()))?;
+            let message = first.message().map_err(bad)?;
+            message::version(&message).map_err(bad)?;
+            let schema = message.header_as_schema().ok_or_else(|| bad("expected a schema first".into()))?;
+            let schema = fenced(|| arrow_ipc::convert::try_fb_to_schema(schema)).map_err(bad)?;
+            let sum = xxh3_64(first.bytes.as_slice());
+            match footer {
+                Some(footer) => {
+                    let mut found = Checks::new(&footer.notes).map_err(bad)?;
+                    if footer.schema != schema || found.sums.first() != Some(&sum) {
+                        return Err(bad("the cache's schema is damaged: convert the data again".into()));
+                    }
+                    found.sums.remove(0);
+                    checks = Some(found);
                 }
-                found.sums.remove(0);
-                checks = Some(found);
+                None if ours(&schema) => sums = Some(vec![sum]),
+                None => {}
             }
-            None => sums = Some(vec![sum]),
+            schema
         }
-    }
+    };
     let (plan, about) = Plan::new(said, &schema)?;
     let (schema, plan) = (Arc::new(schema), Arc::new(plan));
     Ok(Box::new(Ipc { frames, schema, plan, about, dictionaries: Arc::default(), checks, sums, batches: 0 }))

@@ -115,6 +115,16 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     Ok(Box::new(Groups { bytes, metadata, plan, about, checks, next: 0, reader: None, read }))
 }
 
+/// What the library says, with advice where a page is compressed in a way that was left out.
+fn explain(message: String) -> Failure {
+    refuse(if message.contains("Disabled feature") {
+        "its pages are compressed in a way that is not read here: write it with zstd, snappy, gzip or lz4"
+            .to_owned()
+    } else {
+        message
+    })
+}
+
 impl Groups {
     /// Opens the next row group; `None` after the last. A file from here has one for each block that was written, and
     /// gives it back as a whole.
@@ -145,13 +155,13 @@ impl Table for Groups {
     fn next(&mut self) -> Result<Option<Arc<dyn Decoder>>, Failure> {
         loop {
             let Some(reader) = &mut self.reader else {
-                self.reader = self.group().map_err(refuse)?;
+                self.reader = self.group().map_err(explain)?;
                 if self.reader.is_none() {
                     return Ok(None);
                 }
                 continue;
             };
-            let Some(record) = fenced(|| reader.next().transpose()).map_err(refuse)? else {
+            let Some(record) = fenced(|| reader.next().transpose()).map_err(explain)? else {
                 self.reader = None;
                 continue;
             };

@@ -1,13 +1,15 @@
-//! Arrow IPC as a row of messages: found one after the other, in a file at hand without a copy, in a stream with one.
-//! The file format is the stream format between a magic word and a footer, so both are read the same way.
+//! Arrow IPC as a row of messages: a file at hand has a list of them in its footer, and they are used where they lie; in
+//! a stream one follows the other. A file that comes as a stream is read as one, its footer last.
 //!
 //! Nothing is believed: lengths are compared with what is there before anything is made from them.
 
-use super::refuse;
+use super::{fenced, refuse};
 use crate::bytes::{Content, Failure, Source, Whole};
 use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Message, MetadataVersion, RecordBatch, root_as_footer, root_as_message};
-use std::collections::HashMap;
+use arrow_schema::Schema;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,6 +60,8 @@ pub(super) type Notes = HashMap<String, String>;
 
 pub(super) struct Frames {
     from: From,
+    /// Where the messages of a file at hand are: begin, length of the description with what is before it, of the body.
+    blocks: Option<VecDeque<(i64, i32, i64)>>,
     at: usize,
     /// Whether there was a magic word, so that a footer must follow.
     file: bool,
@@ -71,8 +75,8 @@ enum From {
 }
 
 impl Frames {
-    /// Begins to read, and finds the notes at the end of a file at hand.
-    pub(super) fn open(content: Content, read: &Arc<AtomicU64>) -> Result<(Self, Option<Notes>), Failure> {
+    /// Begins to read, and finds the footer of a file at hand.
+    pub(super) fn open(content: Content, read: &Arc<AtomicU64>) -> Result<(Self, Option<Footer>), Failure> {
         let from = match content {
             Content::Whole(whole) => {
                 let buffer = Buffer::from(whole.bytes.clone());
@@ -80,18 +84,20 @@ impl Frames {
             }
             Content::Stream(source) => From::Stream(source),
         };
-        let mut frames = Self { from, at: 0, file: false, over: false, read: read.clone() };
+        let mut frames = Self { from, blocks: None, at: 0, file: false, over: false, read: read.clone() };
         let start = frames.take(8)?;
         frames.file = start.as_slice().starts_with(MAGIC);
-        let mut notes = None;
+        let mut footer = None;
         if !frames.file {
-            frames.back(start);
+            frames.back(&start);
         } else if let From::Whole(_, buffer) = &mut frames.from {
             let end = footer_start(buffer)?;
-            notes = Some(footer(&buffer.as_slice()[end..buffer.len() - 10])?);
+            let mut found = Footer::read(&buffer.as_slice()[end..buffer.len() - 10])?;
             *buffer = buffer.slice_with_length(0, end);
+            frames.blocks = Some(std::mem::take(&mut found.blocks));
+            footer = Some(found);
         }
-        Ok((frames, notes))
+        Ok((frames, footer))
     }
 
     /// The whole input, where it is at hand.
@@ -104,6 +110,45 @@ impl Frames {
 
     /// The next message; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, Failure> {
+        match &mut self.blocks {
+            Some(blocks) => match blocks.pop_front() {
+                Some(block) => self.listed(block).map(Some),
+                None => Ok(None),
+            },
+            None => self.following(),
+        }
+    }
+
+    /// The message at a place that the footer names.
+    fn listed(&mut self, (at, description, body): (i64, i32, i64)) -> Result<Frame, Failure> {
+        let damaged = || refuse("the footer names a batch that is not there: the file is damaged");
+        let From::Whole(_, buffer) = &self.from else { return Err(damaged()) };
+        let place = |number: i64| usize::try_from(number).map_err(|_| damaged());
+        let (at, description, body) = (place(at)?, place(i64::from(description))?, place(body)?);
+        let length = description
+            .checked_add(body)
+            .filter(|length| at.checked_add(*length).is_some_and(|end| end <= buffer.len()));
+        let length = length.ok_or_else(damaged)?;
+        let bytes = buffer.slice_with_length(at, length);
+        let (prefix, said) = prefix(bytes.as_slice()).ok_or_else(damaged)?;
+        let said = usize::try_from(said).unwrap_or(usize::MAX);
+        if prefix.checked_add(said).is_none_or(|end| end > description) {
+            return Err(damaged());
+        }
+        self.read.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(Frame { at, bytes, description: (prefix, said), body: description })
+    }
+
+    /// The first message of a file at hand, which is its schema.
+    pub(super) fn first(&mut self) -> Result<Option<Frame>, Failure> {
+        let blocks = self.blocks.take();
+        let first = self.following();
+        self.blocks = blocks;
+        first
+    }
+
+    /// The message that comes next in a stream; `None` after the last.
+    fn following(&mut self) -> Result<Option<Frame>, Failure> {
         if self.over {
             return Ok(None);
         }
@@ -116,12 +161,9 @@ impl Frames {
                 break (at, first);
             }
         };
-        // Before Arrow 0.15 nothing stood before the length, and that must be aligned all the same.
         let (prefix, length) = match first.as_slice() {
             [] => (0, 0),
-            [a, b, c, d, w, x, y, z] if [*a, *b, *c, *d] == CONTINUATION => (8, le([*w, *x, *y, *z])),
-            [a, b, c, d, ..] => (4, le([*a, *b, *c, *d])),
-            _ => return Err(cut_off()),
+            first => prefix(first).ok_or_else(cut_off)?,
         };
         if length == 0 {
             self.over = true;
@@ -132,7 +174,7 @@ impl Frames {
                 "found a message of {length} bytes: this is no Arrow IPC, or it is damaged"
             )));
         }
-        self.back(first);
+        self.back(&first);
         let description = prefix + length as usize;
         let head = self.take(description)?;
         if head.len() < description {
@@ -141,7 +183,7 @@ impl Frames {
         let body = message(&head.as_slice()[prefix..]).map_err(refuse)?.bodyLength();
         let body =
             usize::try_from(body).map_err(|_| refuse("a batch has a negative length: it is damaged"))?;
-        self.back(head);
+        self.back(&head);
         let whole = description.checked_add(body).ok_or_else(cut_off)?;
         let bytes = self.take(whole)?;
         if bytes.len() < whole {
@@ -163,7 +205,7 @@ impl Frames {
         source.take(LONGEST_DESCRIPTION as u64).read_to_end(&mut rest)?;
         let rest = Buffer::from_vec(rest);
         let start = footer_start(&rest)?;
-        footer(&rest.as_slice()[start..rest.len() - 10]).map(Some)
+        Ok(Some(Footer::read(&rest.as_slice()[start..rest.len() - 10])?.notes))
     }
 
     /// The next bytes, or as many as there are.
@@ -180,7 +222,7 @@ impl Frames {
     }
 
     /// Puts the bytes that were just taken back.
-    fn back(&mut self, bytes: Buffer) {
+    fn back(&mut self, bytes: &Buffer) {
         self.at -= bytes.len();
         if let From::Stream(source) = &mut self.from {
             source.unread(bytes.as_slice());
@@ -188,8 +230,13 @@ impl Frames {
     }
 }
 
-fn le(bytes: [u8; 4]) -> i64 {
-    i64::from(i32::from_le_bytes(bytes))
+/// How many bytes are before a description, and how many it has. Before Arrow 0.15 nothing stood before the length.
+fn prefix(bytes: &[u8]) -> Option<(usize, i64)> {
+    let le = |bytes: &[u8; 4]| i64::from(i32::from_le_bytes(*bytes));
+    match bytes.split_first_chunk::<4>()? {
+        (&CONTINUATION, rest) => Some((8, le(rest.first_chunk()?))),
+        (length, _) => Some((4, le(length))),
+    }
 }
 
 fn stream(source: &mut Source, length: usize) -> io::Result<Buffer> {
@@ -225,10 +272,28 @@ fn footer_start(bytes: &Buffer) -> Result<usize, Failure> {
     Ok(rest.len() - length)
 }
 
-fn footer(bytes: &[u8]) -> Result<Notes, Failure> {
-    let footer = root_as_footer(bytes).map_err(|error| refuse(format!("the footer is damaged ({error})")))?;
-    let notes = footer.custom_metadata().into_iter().flatten();
-    Ok(notes.filter_map(|note| Some((note.key()?.to_owned(), note.value()?.to_owned()))).collect())
+/// What stands at the end of a file.
+pub(super) struct Footer {
+    pub(super) schema: Schema,
+    pub(super) notes: Notes,
+    blocks: VecDeque<(i64, i32, i64)>,
+}
+
+impl Footer {
+    fn read(bytes: &[u8]) -> Result<Self, Failure> {
+        let footer =
+            root_as_footer(bytes).map_err(|error| refuse(format!("the footer is damaged ({error})")))?;
+        let notes = footer.custom_metadata().into_iter().flatten();
+        let notes =
+            notes.filter_map(|note| Some((note.key()?.to_owned(), note.value()?.to_owned()))).collect();
+        let schema = footer.schema().ok_or_else(|| refuse("the footer has no schema: it is damaged"))?;
+        let schema = fenced(|| try_fb_to_schema(schema)).map_err(refuse)?;
+        let batches = footer.recordBatches().into_iter().flatten();
+        let blocks = footer.dictionaries().into_iter().flatten().chain(batches);
+        let blocks =
+            blocks.map(|block| (block.offset(), block.metaDataLength(), block.bodyLength())).collect();
+        Ok(Self { schema, notes, blocks })
+    }
 }
 
 /// Whether everything that a batch names lies within its body, so that the library can cut it out.
