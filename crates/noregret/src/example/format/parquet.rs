@@ -92,6 +92,15 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
         ));
     }
     let metadata = fenced(|| ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new())).map_err(bad)?;
+    // The library takes places in the file on trust.
+    let columns = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
+    for column in columns {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = start.checked_add(column.compressed_size()).and_then(|end| usize::try_from(end).ok());
+        if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > bytes.len()) {
+            return Err(bad("a column lies outside of the file: it is damaged".into()));
+        }
+    }
     let (plan, about) = Plan::new(said, metadata.schema())?;
     let mut checks = None;
     if metadata.schema().metadata().contains_key(stored::SETTINGS) {

@@ -59,7 +59,7 @@ fn message(description: &[u8]) -> Result<Message<'_>, String> {
 pub(super) type Notes = HashMap<String, String>;
 
 pub(super) struct Frames {
-    from: From,
+    from: Origin,
     /// Where the messages of a file at hand are: begin, length of the description with what is before it, of the body.
     blocks: Option<VecDeque<(i64, i32, i64)>>,
     at: usize,
@@ -69,7 +69,7 @@ pub(super) struct Frames {
     read: Arc<AtomicU64>,
 }
 
-enum From {
+enum Origin {
     Whole(Arc<Whole>, Buffer),
     Stream(Source),
 }
@@ -80,9 +80,9 @@ impl Frames {
         let from = match content {
             Content::Whole(whole) => {
                 let buffer = Buffer::from(whole.bytes.clone());
-                From::Whole(whole, buffer)
+                Origin::Whole(whole, buffer)
             }
-            Content::Stream(source) => From::Stream(source),
+            Content::Stream(source) => Origin::Stream(source),
         };
         let mut frames = Self { from, blocks: None, at: 0, file: false, over: false, read: read.clone() };
         let start = frames.take(8)?;
@@ -90,7 +90,7 @@ impl Frames {
         let mut footer = None;
         if !frames.file {
             frames.back(&start);
-        } else if let From::Whole(_, buffer) = &mut frames.from {
+        } else if let Origin::Whole(_, buffer) = &mut frames.from {
             let end = footer_start(buffer)?;
             let mut found = Footer::read(&buffer.as_slice()[end..buffer.len() - 10])?;
             *buffer = buffer.slice_with_length(0, end);
@@ -103,8 +103,8 @@ impl Frames {
     /// The whole input, where it is at hand.
     pub(super) fn whole(&self) -> Option<&Arc<Whole>> {
         match &self.from {
-            From::Whole(whole, _) => Some(whole),
-            From::Stream(_) => None,
+            Origin::Whole(whole, _) => Some(whole),
+            Origin::Stream(_) => None,
         }
     }
 
@@ -122,7 +122,7 @@ impl Frames {
     /// The message at a place that the footer names.
     fn listed(&mut self, (at, description, body): (i64, i32, i64)) -> Result<Frame, Failure> {
         let damaged = || refuse("the footer names a batch that is not there: the file is damaged");
-        let From::Whole(_, buffer) = &self.from else { return Err(damaged()) };
+        let Origin::Whole(_, buffer) = &self.from else { return Err(damaged()) };
         let place = |number: i64| usize::try_from(number).map_err(|_| damaged());
         let (at, description, body) = (place(at)?, place(i64::from(description))?, place(body)?);
         let length = description
@@ -189,7 +189,7 @@ impl Frames {
         if bytes.len() < whole {
             return Err(cut_off());
         }
-        if matches!(self.from, From::Whole(..)) {
+        if matches!(self.from, Origin::Whole(..)) {
             self.read.fetch_add(whole as u64, Ordering::Relaxed);
         }
         Ok(Some(Frame { at, bytes, description: (prefix, length as usize), body: description }))
@@ -197,7 +197,7 @@ impl Frames {
 
     /// The notes after the last message of a file that came as a stream.
     pub(super) fn notes_at_end(&mut self) -> Result<Option<Notes>, Failure> {
-        let From::Stream(source) = &mut self.from else { return Ok(None) };
+        let Origin::Stream(source) = &mut self.from else { return Ok(None) };
         if !self.file {
             return Ok(None);
         }
@@ -211,11 +211,11 @@ impl Frames {
     /// The next bytes, or as many as there are.
     fn take(&mut self, length: usize) -> Result<Buffer, Failure> {
         let taken = match &mut self.from {
-            From::Whole(_, buffer) => {
+            Origin::Whole(_, buffer) => {
                 let from = self.at.min(buffer.len());
                 buffer.slice_with_length(from, length.min(buffer.len() - from))
             }
-            From::Stream(source) => stream(source, length)?,
+            Origin::Stream(source) => stream(source, length)?,
         };
         self.at += taken.len();
         Ok(taken)
@@ -224,7 +224,7 @@ impl Frames {
     /// Puts the bytes that were just taken back.
     fn back(&mut self, bytes: &Buffer) {
         self.at -= bytes.len();
-        if let From::Stream(source) = &mut self.from {
+        if let Origin::Stream(source) = &mut self.from {
             source.unread(bytes.as_slice());
         }
     }
