@@ -391,7 +391,10 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     let (mut checks, mut sums) = (None, None);
     let ours = |schema: &ArrowSchema| schema.metadata().contains_key(stored::SETTINGS);
     let schema = match footer {
-        Some(footer) if !ours(&footer.schema) => footer.schema,
+        // Notes of ours betray a file from here whose settings are damaged.
+        Some(footer) if !ours(&footer.schema) && !footer.notes.contains_key(stored::CHECKSUMS) => {
+            footer.schema
+        }
         footer => {
             let first = frames.first().map_err(OpenError::Failure)?;
             let first =
@@ -404,7 +407,7 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
             match footer {
                 Some(footer) => {
                     let mut found = Checks::new(&footer.notes).map_err(bad)?;
-                    if footer.schema != schema || found.sums.first() != Some(&sum) {
+                    if !ours(&schema) || footer.schema != schema || found.sums.first() != Some(&sum) {
                         return Err(bad("the cache's schema is damaged: convert the data again".into()));
                     }
                     found.sums.remove(0);

@@ -103,13 +103,14 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     }
     let (plan, about) = Plan::new(said, metadata.schema())?;
     let mut checks = None;
-    if metadata.schema().metadata().contains_key(stored::SETTINGS) {
-        let notes = metadata.metadata().file_metadata().key_value_metadata();
-        let notes: HashMap<String, String> = notes
-            .into_iter()
-            .flatten()
-            .filter_map(|note| Some((note.key.clone(), note.value.clone()?)))
-            .collect();
+    let notes = metadata.metadata().file_metadata().key_value_metadata();
+    let notes: HashMap<String, String> = notes
+        .into_iter()
+        .flatten()
+        .filter_map(|note| Some((note.key.clone(), note.value.clone()?)))
+        .collect();
+    // Notes of ours betray a file from here whose settings are damaged.
+    if metadata.schema().metadata().contains_key(stored::SETTINGS) || notes.contains_key(stored::CHECKSUMS) {
         let found = Checks::new(&notes).map_err(bad)?;
         if found.sums.len() != metadata.metadata().num_row_groups() + 1 {
             return Err(bad("row groups are missing: convert the data again".into()));

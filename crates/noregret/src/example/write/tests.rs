@@ -242,7 +242,8 @@ fn columns_of_numbers_survive_csv_tsv_and_jsonl_under_their_names() {
 }
 
 fn any_rows() -> impl Strategy<Value = Vec<(bool, Vec<(u32, f32)>)>> {
-    let value = any::<f32>().prop_filter("finite", |v| v.is_finite());
+    let value =
+        any::<f32>().prop_filter("finite and not 0, which is not read", |v| v.is_finite() && *v != 0.0);
     let row =
         prop::collection::btree_map(0..5000_u32, value, 0..12).prop_map(|pairs| pairs.into_iter().collect());
     prop::collection::vec((any::<bool>(), row), 1..40)
