@@ -141,32 +141,29 @@ impl Plan {
             (0..names.len()).filter(|k| *k != indices && *k != values).map(|k| names[k].clone()).collect();
         let place = |k: usize| names.iter().position(|name| *name == others[k]).unwrap_or(k);
         let named = |name: &str| others.iter().position(|other| other == name).map(place);
-        let (label, weight, about) = match &stored {
-            Some(stored) => {
-                let options = stored.complete(said)?;
-                let about = About { schema: stored.schema().clone(), options, meaning: stored.meaning()? };
-                (named("label"), named("weight"), about)
-            }
-            None => {
-                let label = text::find_label(said, &others, "column")?.map(place);
-                let weight = match &said.weight {
-                    Some(asked) => text::find_named(asked, "--weight", said, &others, "column")?.map(place),
-                    None => None,
-                };
-                let known = said.schema.as_ref().is_none_or(|schema| *schema == Schema::default());
-                if !known {
-                    return Err(usage(
+        let (label, weight, about) = if let Some(stored) = &stored {
+            let options = stored.complete(said)?;
+            let about = About { schema: stored.schema().clone(), options, meaning: stored.meaning()? };
+            (named("label"), named("weight"), about)
+        } else {
+            let label = text::find_label(said, &others, "column")?.map(place);
+            let weight = match &said.weight {
+                Some(asked) => text::find_named(asked, "--weight", said, &others, "column")?.map(place),
+                None => None,
+            };
+            let known = said.schema.as_ref().is_none_or(|schema| *schema == Schema::default());
+            if !known {
+                return Err(usage(
                         "the model was learned from named features, and the lists `indices` and `values` have numbers: \
                          give it the format that it was learned from"
                             .into(),
                     ));
-                }
-                (
-                    label,
-                    weight,
-                    About { schema: Schema::default(), options: said.clone(), meaning: &libsvm::ENTRY },
-                )
             }
+            (
+                label,
+                weight,
+                About { schema: Schema::default(), options: said.clone(), meaning: &libsvm::ENTRY },
+            )
         };
         if let Some(other) = others.iter().find(|name| {
             let at = named(name);

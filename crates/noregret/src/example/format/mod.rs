@@ -137,6 +137,9 @@ pub enum OpenError {
     Problem(Problem),
 }
 
+/// Opens a table.
+pub type TableOpen = fn(&Options, Content, &Arc<AtomicU64>) -> Result<Box<dyn Table>, OpenError>;
+
 /// A format in the registry.
 pub struct Entry {
     /// The name after `--format`.
@@ -150,7 +153,7 @@ pub struct Entry {
     /// Whether a newline inside double quotes does not end a record.
     pub quoted: bool,
     /// Opens an input whose records are not lines; what is read of a whole one is added to the counter.
-    pub table: Option<fn(&Options, Content, &Arc<AtomicU64>) -> Result<Box<dyn Table>, OpenError>>,
+    pub table: Option<TableOpen>,
     /// Makes a decoder. `beginning` holds the first bytes of the first file (at least the first
     /// record, unless the file is shorter).
     pub open: fn(&Options, beginning: &[u8]) -> Result<Opened, OpenError>,

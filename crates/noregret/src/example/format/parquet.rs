@@ -9,6 +9,7 @@ use crate::example::names::Schema;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use ::parquet::file::metadata::RowGroupMetaData;
 use arrow_array::RecordBatch;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +94,7 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     }
     let metadata = fenced(|| ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new())).map_err(bad)?;
     // The library takes places in the file on trust.
-    let columns = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let columns = metadata.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
     for column in columns {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         let end = start.checked_add(column.compressed_size()).and_then(|end| usize::try_from(end).ok());

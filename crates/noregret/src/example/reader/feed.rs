@@ -46,9 +46,12 @@ enum Open {
     Table(Box<dyn Table>),
 }
 
+/// A chunk, from which byte on it counts, and what decodes it.
+type Part = (Vec<u8>, usize, Arc<dyn Decoder>);
+
 impl Open {
-    /// The next chunk, from which byte on it counts, and what decodes it.
-    fn next(&mut self, buffer: Vec<u8>) -> Result<Option<(Vec<u8>, usize, Arc<dyn Decoder>)>, Failure> {
+    /// The next part; `None` after the last.
+    fn next(&mut self, buffer: Vec<u8>) -> Result<Option<Part>, Failure> {
         match self {
             Self::Text { chunker, decoder, first } => Ok(match first.take() {
                 Some((chunk, start)) => Some((chunk, start, decoder.clone())),

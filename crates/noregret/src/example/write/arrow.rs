@@ -135,8 +135,7 @@ pub(super) fn batch<V: Native>(
     layout: Layout,
 ) -> Result<RecordBatch, Refusal> {
     let rows = block.rows();
-    let offsets: Vec<i64> = rows.offsets.iter().map(|&offset| offset as i64).collect();
-    let offsets = OffsetBuffer::new(offsets.into());
+    let offsets = OffsetBuffer::from_lengths(rows.offsets.windows(2).map(|ends| ends[1] - ends[0]));
     let indices: ArrayRef = Arc::new(UInt32Array::from(rows.indices.to_vec()));
     let values: ArrayRef = Arc::new(PrimitiveArray::<V::Type>::from_iter_values(rows.values.iter().copied()));
     let label: ArrayRef = if layout.names {

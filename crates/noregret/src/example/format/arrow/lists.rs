@@ -270,7 +270,7 @@ impl<'a> Items<'a> {
                 (list.is_null(row), offsets[row] as usize, offsets[row + 1] as usize)
             }
             ItemKind::Fixed(list) => {
-                let (from, length) = (list.value_offset_at(row) as usize, list.value_length() as usize);
+                let (from, length) = (list.value_offset_at(row), list.value_length() as usize);
                 (list.is_null(row), from, from + length)
             }
         };

@@ -21,7 +21,7 @@ pub(super) const MAGIC: &[u8] = b"ARROW1";
 pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// The most bytes that the description of one message may take.
-const LONGEST_DESCRIPTION: usize = 256 << 20;
+const LONGEST_DESCRIPTION: i64 = 256 << 20;
 
 /// The most bytes to which one compressed buffer may grow.
 const LONGEST_BUFFER: i64 = 1 << 31;
@@ -169,7 +169,7 @@ impl Frames {
             self.over = true;
             return Ok(None);
         }
-        if !(8..=LONGEST_DESCRIPTION as i64).contains(&length) {
+        if !(8..=LONGEST_DESCRIPTION).contains(&length) {
             return Err(refuse(format!(
                 "found a message of {length} bytes: this is no Arrow IPC, or it is damaged"
             )));
@@ -301,7 +301,11 @@ pub(super) fn check(batch: &RecordBatch<'_>, body: &Buffer) -> Result<(), String
     let damaged = |what: &str| format!("{what}: the batch is damaged");
     let compressed = batch.compression().is_some();
     // A bit is the smallest thing that a row can have.
-    let most = if compressed { LONGEST_BUFFER } else { (body.len() as i64).saturating_mul(8) };
+    let most = if compressed {
+        LONGEST_BUFFER
+    } else {
+        i64::try_from(body.len()).unwrap_or(i64::MAX).saturating_mul(8)
+    };
     let most = most.max(batch.length());
     let rows =
         batch.nodes().into_iter().flatten().all(|node| {
