@@ -380,6 +380,7 @@ struct Ipc {
     /// For a file from here that comes as a stream: what was found.
     sums: Option<Vec<u64>>,
     batches: usize,
+    ended: bool,
 }
 
 fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<dyn Table>, OpenError> {
@@ -418,7 +419,17 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     };
     let (plan, about) = Plan::new(said, &schema)?;
     let (schema, plan) = (Arc::new(schema), Arc::new(plan));
-    Ok(Box::new(Ipc { frames, schema, plan, about, dictionaries: Arc::default(), checks, sums, batches: 0 }))
+    Ok(Box::new(Ipc {
+        frames,
+        schema,
+        plan,
+        about,
+        dictionaries: Arc::default(),
+        checks,
+        sums,
+        batches: 0,
+        ended: false,
+    }))
 }
 
 impl Table for Ipc {
@@ -480,6 +491,9 @@ impl Ipc {
 
     /// After the last message: everything must have come. Gives the names that stand at the end of a stream.
     fn end(&mut self) -> Result<Vec<(u32, Box<str>)>, Failure> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(Vec::new());
+        }
         if let Some(checks) = &self.checks
             && checks.sums.len() != self.batches
         {
