@@ -23,8 +23,11 @@ pub(crate) fn reading(command: Command) -> Command {
                 .value_parser(clap::builder::PossibleValuesParser::new(formats))
                 .help("Format of the input [default: by name, then by content]"),
         )
-        .arg(option("label", "COLUMN").help("Column or key of the label (CSV, JSON lines)"))
-        .arg(option("weight", "COLUMN").help("Column or key of the importance weight (CSV, JSON lines)"))
+        .arg(option("label", "COLUMN").help("Column or key of the label (CSV, JSON lines, Arrow, Parquet)"))
+        .arg(
+            option("weight", "COLUMN")
+                .help("Column or key of the importance weight (CSV, JSON lines, Arrow, Parquet)"),
+        )
         .arg(flag("zero-based").help("LIBSVM indices count from 0"))
         .arg(
             option("bits", "B")
@@ -119,9 +122,14 @@ pub(crate) fn options(matches: &ArgMatches) -> Options {
     }
 }
 
+/// How many features a model is told to expect.
+pub(crate) fn dimension(options: &Options) -> Option<u32> {
+    options.dimension.or(options.bits.map(|bits| 1_u32 << bits))
+}
+
 /// Refuses reading flags that mean nothing in the format that was found, rather than ignore them.
-pub(crate) fn refuse_idle(matches: &ArgMatches, format: &str) -> Result<(), UsageError> {
-    let names = matches!(format, "csv" | "tsv" | "jsonl");
+pub(crate) fn refuse_idle(matches: &ArgMatches, format: &str, table: bool) -> Result<(), UsageError> {
+    let names = table || matches!(format, "csv" | "tsv" | "jsonl");
     for flag in ["label", "weight"] {
         if matches.contains_id(flag) && !names {
             return Err(UsageError(format!(

@@ -26,6 +26,9 @@ pub(crate) fn check_targets(inputs: &[Input], targets: &[(&str, Option<&String>)
     let regular = |path: &Path| std::fs::metadata(path).map_or(true, |m| m.is_file());
     let named: Vec<(&str, &str)> =
         targets.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?.as_str()))).collect();
+    // An argument without a flag is named in capitals.
+    let said =
+        |name: &str| if name.starts_with(char::is_uppercase) { name.to_owned() } else { format!("--{name}") };
     for (k, (flag, path)) in named.iter().enumerate() {
         if *flag == "model" && *path == "-" {
             return Err(UsageError::new("--model -: a model is saved to a file; name one"));
@@ -37,10 +40,12 @@ pub(crate) fn check_targets(inputs: &[Input], targets: &[(&str, Option<&String>)
             .iter()
             .any(|input| matches!(input, Input::Path(p) if real(&p.to_string_lossy()) == real(path)))
         {
-            return Err(UsageError(format!("--{flag} {path} would replace the input; name another file")));
+            let flag = said(flag);
+            return Err(UsageError(format!("{flag} {path} would replace the input; name another file")));
         }
         if let Some((other, _)) = named[..k].iter().find(|(_, earlier)| real(earlier) == real(path)) {
-            return Err(UsageError(format!("--{flag} and --{other} both name {path}; name two files")));
+            let (flag, other) = (said(flag), said(other));
+            return Err(UsageError(format!("{flag} and {other} both name {path}; name two files")));
         }
     }
     Ok(())

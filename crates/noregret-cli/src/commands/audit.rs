@@ -112,7 +112,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             Next::Pending | Next::End => break None,
         }
     };
-    let setting = Setting::new(matches, first.as_ref(), past.as_ref(), model.as_ref())?;
+    let mut setting = Setting::new(matches, first.as_ref(), past.as_ref(), model.as_ref())?;
+    if reader.options().dimension.is_some() {
+        setting.complete();
+    }
     screen.start_bar(reader.bytes_total());
     let megabytes = *matches.get_one::<u64>("memory").expect("clap has a default");
     let budget = usize::try_from(megabytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);

@@ -84,8 +84,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let stop = stop_flag(&screen, "comparison without an answer");
     let entrants = Entrants::new(matches)?;
     // What can be refused is refused before anything is read.
-    entrants.engines(matches, entrants.task().unwrap_or(Task::Binary))?;
     let options = arguments::options(matches);
+    entrants.engines(matches, &options, entrants.task().unwrap_or(Task::Binary))?;
     let skip = options.skip;
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
@@ -112,7 +112,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         (Task::Binary, None) => LabelMap::binary(),
     };
     let mut list: Vec<Contestant> = entrants
-        .engines(matches, task)?
+        .engines(matches, reader.options(), task)?
         .into_iter()
         .map(|(name, engine)| Contestant::new(name, engine))
         .collect();

@@ -98,14 +98,6 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         &[("model", matches.get_one("model")), ("json", matches.get_one("json"))],
     )?;
     let format = arguments::format_name(matches);
-    let reading = Reading {
-        zero_based: options.zero_based,
-        bits: options.bits,
-        dimension: options.dimension,
-        label: options.label.clone(),
-        weight: options.weight.clone(),
-        ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
-    };
     let skip = options.skip;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     if passes > 1 && reader.bytes_total().is_none() {
@@ -122,8 +114,18 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         first => first?,
     };
     if first.is_some() {
-        arguments::refuse_idle(matches, reader.format_name().unwrap_or(""))?;
+        arguments::refuse_idle(matches, reader.format_name().unwrap_or(""), reader.is_table())?;
     }
+    // A cache says how it was read.
+    let options = reader.options();
+    let reading = Reading {
+        zero_based: options.zero_based,
+        bits: options.bits,
+        dimension: options.dimension,
+        label: options.label.clone(),
+        weight: options.weight.clone(),
+        ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
+    };
     let (engine, labels) = match resumed {
         Some(model) => {
             if first.is_some() {
@@ -132,7 +134,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             names = model.names;
             (model.engine, model.labels)
         }
-        None => settings.build(first.as_ref(), matches)?,
+        None => settings.build(first.as_ref(), matches, options)?,
     };
     screen.start_bar(reader.bytes_total().map(|b| b * u64::from(passes)));
     if engine.examples() > 0 {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod compare;
+mod convert;
 mod demo;
 mod generate;
 mod inspect;
@@ -25,6 +26,7 @@ static ENTRIES: &[Entry] = &[
     Entry { command: predict::command, run: predict::run },
     Entry { command: audit::command, run: audit::run },
     Entry { command: compare::command, run: compare::run },
+    Entry { command: convert::command, run: convert::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: separate::command, run: separate::run },
     Entry { command: reproduce::command, run: reproduce::run },

@@ -20,6 +20,15 @@ pub enum Failure {
     Bad(String),
 }
 
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::InvalidData => Self::Bad(error.to_string()),
+            _ => Self::Io(error),
+        }
+    }
+}
+
 impl Failure {
     /// The error, in input `file`, all of whose lines before `line` (from 1) were delivered.
     pub fn at(self, file: &str, line: u64) -> Error {

@@ -1,17 +1,21 @@
 //! Files, standard input and compressed streams as chunks of bytes.
 
 mod chunk;
+mod map;
 mod open;
+mod replace;
 
 pub use chunk::{Chunker, Failure, LONGEST_LINE};
+pub use map::{Content, Whole};
 pub use open::{Compression, Source};
+pub use replace::Replacement;
 
 use crate::error::{Error, Result, UsageError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where bytes come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// A file.
     Path(PathBuf),

@@ -39,12 +39,10 @@ impl Compression {
 
 /// What a file that cannot be read is, by its first bytes.
 fn foreign(magic: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 7] = [
+    let known: [(&[u8], &str); 5] = [
         (b"BZh", "bzip2"),
         (b"\xfd7zX", "xz"),
         (b"PK\x03\x04", "a zip archive"),
-        (b"PAR1", "Parquet"),
-        (b"ARRO", "Arrow"),
         (b"\xff\xfe", "UTF-16 text"),
         (b"\xfe\xff", "UTF-16 text"),
     ];
@@ -131,6 +129,14 @@ impl Source {
             self.ahead.truncate(filled);
         }
         &self.ahead[self.taken..]
+    }
+}
+
+impl Source {
+    /// Puts bytes before those that come next.
+    pub(crate) fn unread(&mut self, bytes: &[u8]) {
+        self.ahead.splice(..self.taken, bytes.iter().copied());
+        self.taken = 0;
     }
 }
 

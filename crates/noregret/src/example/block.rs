@@ -1,6 +1,8 @@
 //! Many rows in compressed form, and one row borrowed from them.
 
 use crate::error::Position;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// A number type that feature values come in: f32 (text) or f64.
 pub trait Value: Copy + Default + Send + Sync + 'static {
@@ -130,6 +132,15 @@ pub enum Label {
     Missing,
 }
 
+/// Features that lie in memory of somebody else, such as a mapped file. Whoever lends them has checked them: indices
+/// ascend strictly within a row, values are finite, and there are as many of the ones as of the others.
+pub trait Lender<V>: Debug + Send + Sync {
+    /// All indices.
+    fn indices(&self) -> &[u32];
+    /// All values.
+    fn values(&self) -> &[V];
+}
+
 /// Many rows: offsets into indices and values, labels, weights. Recycled from one part of the
 /// stream to the next, so that reading allocates nothing per row.
 #[derive(Clone, Debug)]
@@ -153,7 +164,9 @@ pub struct Block<V> {
     /// The number (from 1) of the block's first line in its file.
     pub first_line: u64,
     /// The file, as the user named it.
-    pub file: std::sync::Arc<str>,
+    pub file: Arc<str>,
+    /// Where indices and values are lent, the arrays above for them are empty.
+    pub lent: Option<Arc<dyn Lender<V>>>,
 }
 
 impl<V: Value> Default for Block<V> {
@@ -169,6 +182,7 @@ impl<V: Value> Default for Block<V> {
             columns: Vec::new(),
             first_line: 1,
             file: "".into(),
+            lent: None,
         }
     }
 }
@@ -216,6 +230,15 @@ impl<V: Value> Block<V> {
         self.weights.clear();
         self.lines.clear();
         self.columns.clear();
+        self.lent = None;
+    }
+
+    /// Copies what is lent, so that it can be changed.
+    pub fn own(&mut self) {
+        if let Some(lent) = self.lent.take() {
+            self.indices.extend_from_slice(lent.indices());
+            self.values.extend_from_slice(lent.values());
+        }
     }
 
     /// How many rows.
@@ -239,13 +262,11 @@ impl<V: Value> Block<V> {
 
     /// The rows, borrowed. The labels must have been given their meaning.
     pub fn rows(&self) -> Rows<'_, V> {
-        Rows {
-            offsets: &self.offsets,
-            indices: &self.indices,
-            values: &self.values,
-            labels: &self.labels,
-            weights: &self.weights,
-        }
+        let (indices, values) = match &self.lent {
+            Some(lent) => (lent.indices(), lent.values()),
+            None => (&*self.indices, &*self.values),
+        };
+        Rows { offsets: &self.offsets, indices, values, labels: &self.labels, weights: &self.weights }
     }
 }
 

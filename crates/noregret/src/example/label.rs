@@ -270,6 +270,7 @@ impl LabelMap {
 
 /// Keeps the first `rows` rows.
 fn truncate<V: Value>(block: &mut Block<V>, rows: usize) {
+    block.own();
     let end = block.offsets[rows];
     block.offsets.truncate(rows + 1);
     block.indices.truncate(end);
@@ -282,6 +283,7 @@ fn truncate<V: Value>(block: &mut Block<V>, rows: usize) {
 
 /// Takes out the rows listed, in ascending order.
 fn remove<V: Value>(block: &mut Block<V>, rows: &[usize]) {
+    block.own();
     let mut refused = rows.iter().copied().peekable();
     let (mut kept, mut end) = (0, 0);
     let mut from = block.offsets[0];

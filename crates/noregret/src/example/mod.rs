@@ -11,8 +11,9 @@ pub mod number;
 mod quote;
 pub mod reader;
 mod text;
+pub mod write;
 
-pub use block::{Block, Features, Label, Row, Rows, Value};
+pub use block::{Block, Features, Label, Lender, Row, Rows, Value};
 pub use classes::Classes;
 pub use label::LabelMap;
 pub use number::Number;

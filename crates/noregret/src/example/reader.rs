@@ -7,13 +7,13 @@
 mod feed;
 mod workers;
 
-use super::format::{self, Entry, Options};
+use super::format::{self, About, Entry, Options};
 use super::names::{NameTable, Schema};
 use super::number::Number;
 use super::{Block, format::Problem};
 use crate::bytes::{Failure, Input, total_size};
 use crate::error::{Error, FormatError, Position, Result, UsageError};
-use feed::Feed;
+use feed::{Feed, Kept};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub enum Next<V = f32> {
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
 enum Item<V> {
     /// A file begins.
-    File { name: Arc<str>, entry: &'static Entry, schema: Schema, header_lines: u64 },
+    File { name: Arc<str>, entry: &'static Entry, about: Box<About>, header_lines: u64 },
     /// Rows, and what else their chunk held.
     Rows(Block<V>, format::Found),
     /// An input cannot be read on.
@@ -91,8 +91,9 @@ pub struct Reader<V: Number = f32> {
     skipped: u64,
     reasons: Vec<FormatError>,
     names: NameTable,
-    schema: Schema,
     opened: Option<&'static Entry>,
+    about: Option<Box<About>>,
+    kept: Kept,
 }
 
 impl Reader {
@@ -141,8 +142,9 @@ impl<V: Number> Reader<V> {
             skipped: 0,
             reasons: Vec::new(),
             names: NameTable::default(),
-            schema: Schema::default(),
             opened: None,
+            about: None,
+            kept: Kept::default(),
         };
         reader.start()?;
         Ok(reader)
@@ -158,6 +160,7 @@ impl<V: Number> Reader<V> {
             self.options.clone(),
             self.chunk_bytes.min(largest),
             self.bytes_read.clone(),
+            self.kept.clone(),
         );
         let workers = Workers::start(feed, self.threads)
             .map_err(|source| Error::Io { path: self.inputs[0].name().into(), source })?;
@@ -188,11 +191,11 @@ impl<V: Number> Reader<V> {
             let Some(workers) = &self.workers else { return Ok(Next::End) };
             let Some(item) = workers.take(deadline) else { return Ok(Next::Pending) };
             match item {
-                Item::File { name, entry, schema, header_lines } => {
+                Item::File { name, entry, about, header_lines } => {
                     self.file = name;
                     self.line = header_lines + 1;
                     self.opened.get_or_insert(entry);
-                    self.schema = schema;
+                    self.about = Some(about);
                 }
                 Item::Rows(block, found) => {
                     if let Some(block) = self.enter(block, found) {
@@ -288,7 +291,7 @@ impl<V: Number> Reader<V> {
         self.reasons.clear();
         if self.opened.is_some() {
             self.entry = self.opened;
-            self.options.schema = Some(self.schema.clone());
+            self.options.schema = Some(self.schema().clone());
         }
         self.start()
     }
@@ -310,12 +313,26 @@ impl<V: Number> Reader<V> {
 
     /// The names with fixed places; known once the first block has come.
     pub fn schema(&self) -> &Schema {
-        &self.schema
+        const NONE: &Schema = &Schema { columns: Vec::new(), bits: None };
+        self.about.as_ref().map_or(NONE, |about| &about.schema)
     }
 
-    /// The format; known once the first block has come.
+    /// How records are read: what was asked for, completed by what a cache says of itself once the first block has
+    /// come.
+    pub fn options(&self) -> &Options {
+        self.about.as_ref().map_or(&self.options, |about| &about.options)
+    }
+
+    /// The format whose features these are; known once the first block has come. A cache has that of the data it
+    /// was made from.
     pub fn format_name(&self) -> Option<&'static str> {
-        self.opened.or(self.entry).map(|entry| entry.name)
+        let meaning = self.about.as_ref().map(|about| about.meaning);
+        meaning.or(self.entry).map(|entry| entry.name)
+    }
+
+    /// Whether the records are not lines of text; known once the first block has come.
+    pub fn is_table(&self) -> bool {
+        self.opened.is_some_and(|entry| entry.table.is_some())
     }
 
     /// Bytes read so far, before decompression.

@@ -2,9 +2,10 @@
 //! layout is described in `docs/model-format.md`. No length in the file is trusted: each is checked
 //! against the bytes that are there before anything is allocated.
 
+use crate::bytes::Replacement;
 use serde_json::{Map, Value, json};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"NOREGRET";
@@ -188,57 +189,14 @@ pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Where a file is really written: a link stays, and the file it leads to is replaced. Nothing when
-/// the name belongs to a device or a pipe, which can only be written to.
-fn destination(path: &Path) -> Option<PathBuf> {
-    match std::fs::metadata(path) {
-        Ok(about) if !about.is_file() && !about.is_dir() => None,
-        Ok(_) => Some(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
-        Err(_) => Some(path.to_owned()),
-    }
-}
-
-/// The temporary name beside a file.
-fn beside(path: &Path) -> std::io::Result<PathBuf> {
-    let refused = |what: &str| Err(std::io::Error::other(what));
-    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
-        return refused("is a directory, expected the name of a file");
-    };
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    Ok(folder(path).join(temporary))
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Whether [`write_atomically`] will find its folder, and may write there.
 pub(super) fn can_write(path: &Path) -> std::io::Result<()> {
-    let Some(path) = destination(path) else { return Ok(()) };
-    let temporary = beside(&path)?;
-    std::fs::File::create(&temporary)?;
-    std::fs::remove_file(&temporary)
+    Replacement::can_create(path)
 }
 
-/// Writes a whole file or nothing: to a temporary name beside it, synced, then renamed over it.
+/// Writes a whole file or nothing.
 pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let Some(path) = destination(path) else { return std::fs::write(path, bytes) };
-    let temporary = beside(&path)?;
-    let written = (|| {
-        let mut file = std::fs::File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, &path)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-        return written;
-    }
-    // The rename itself is durable once the folder is. Not every system lets a folder be synced.
-    if let Ok(folder) = std::fs::File::open(folder(&path)) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
+    let mut file = Replacement::create(path)?;
+    file.write_all(bytes)?;
+    file.commit()
 }

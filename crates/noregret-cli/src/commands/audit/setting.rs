@@ -135,6 +135,15 @@ fn stored(summary: &Value) -> Option<Parameters> {
 }
 
 impl Setting {
+    /// All features are known: a cache may say so where no flag does.
+    pub(super) fn complete(&mut self) {
+        for class in &mut self.classes {
+            if let Comparator::Simplex { complete, .. } = class {
+                *complete = true;
+            }
+        }
+    }
+
     pub(super) fn new(
         matches: &ArgMatches,
         first: Option<&Block<f32>>,

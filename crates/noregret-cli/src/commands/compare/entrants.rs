@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::{ArgMatches, Command, value_parser};
 use noregret::engine::{Config, Engine};
 use noregret::error::UsageError;
+use noregret::example::format::Options;
 use noregret::learner::{self, Losses};
 use noregret::loss::{self, Task};
 use noregret::parameter::Parameters;
@@ -88,7 +89,12 @@ impl Entrants {
     }
 
     /// An engine for every learner with every loss that it takes, and its name.
-    pub(super) fn engines(&self, matches: &ArgMatches, task: Task) -> Result<Vec<(String, Engine)>> {
+    pub(super) fn engines(
+        &self,
+        matches: &ArgMatches,
+        options: &Options,
+        task: Task,
+    ) -> Result<Vec<(String, Engine)>> {
         let default = loss::find(if task == Task::Real { "square" } else { "logistic" })?;
         let mut engines: Vec<(String, Engine)> = Vec::new();
         for entrant in &self.list {
@@ -107,7 +113,7 @@ impl Entrants {
             for loss in losses {
                 let name =
                     if several { format!("{}, {}", entrant.text, loss.name) } else { entrant.text.clone() };
-                engines.push((name, Engine::new(config(matches, entrant, loss)?)?));
+                engines.push((name, Engine::new(config(matches, options, entrant, loss)?)?));
             }
         }
         self.refuse_orphans(matches)?;
@@ -131,10 +137,14 @@ impl Entrants {
     }
 }
 
-fn config(matches: &ArgMatches, entrant: &Entrant, loss: &'static loss::Entry) -> Result<Config> {
+fn config(
+    matches: &ArgMatches,
+    options: &Options,
+    entrant: &Entrant,
+    loss: &'static loss::Entry,
+) -> Result<Config> {
     let entry = entrant.entry;
     let number = |name: &str| matches.get_one::<f64>(name).copied();
-    let bits: Option<u32> = matches.get_one("bits").copied();
     let mut config = Config::new(entry.name, loss.name);
     config.radius = number("radius");
     config.comparator = matches.get_one::<String>("comparator").cloned();
@@ -143,7 +153,7 @@ fn config(matches: &ArgMatches, entrant: &Entrant, loss: &'static loss::Entry) -
     config.label_bound = number("label-bound");
     config.delta = number("delta").unwrap_or(0.05);
     config.bias = !matches.get_flag("no-bias");
-    config.dimension = matches.get_one("dimension").copied().or(bits.map(|b| 1_u32 << b));
+    config.dimension = arguments::dimension(options);
     let mut given: Vec<(&str, &str)> = Vec::new();
     for parameter in entry.parameters {
         if let Some(text) = matches.get_one::<String>(parameter.name) {

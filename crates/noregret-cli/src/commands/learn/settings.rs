@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{ArgMatches, Command};
 use noregret::engine::{Config, Engine};
 use noregret::error::UsageError;
+use noregret::example::format::Options;
 use noregret::example::label::Name;
 use noregret::example::{Block, LabelMap};
 use noregret::learner::{self, Losses};
@@ -70,8 +71,7 @@ impl Settings {
             (None, Losses::Only(names)) => Some(names[0].to_owned()),
             (None, Losses::All) => None,
         };
-        let bits: Option<u32> = matches.get_one("bits").copied();
-        let dimension = matches.get_one("dimension").copied().or(bits.map(|b| 1_u32 << b));
+        let dimension = arguments::dimension(&arguments::options(matches));
         let config = Config {
             radius: number("radius"),
             comparator: text("comparator"),
@@ -107,12 +107,14 @@ impl Settings {
         &self,
         first: Option<&Block<f32>>,
         matches: &ArgMatches,
+        options: &Options,
     ) -> Result<(Pupil, LabelMap)> {
+        let dimension = arguments::dimension(options);
         if let Some(scheme) = self.multiclass {
             let classes = several::classes(matches)?;
             let named = classes.is_closed().then_some(classes.names().len());
             let config = self.complete(self.loss.as_deref().unwrap_or("logistic"), matches)?;
-            let multiclass = Multiclass::new(scheme.name, config, named)?;
+            let multiclass = Multiclass::new(scheme.name, Config { dimension, ..config }, named)?;
             return Ok((Pupil::Many(Box::new(multiclass)), LabelMap::Classes(classes)));
         }
         let positive = matches.get_one::<String>("positive");
@@ -134,7 +136,7 @@ impl Settings {
             (Task::Binary, Some(name)) => LabelMap::with_positive(name),
             (Task::Binary, None) => LabelMap::binary(),
         };
-        let engine = Engine::new(self.complete(&loss, matches)?)?;
+        let engine = Engine::new(Config { dimension, ..self.complete(&loss, matches)? })?;
         Ok((Pupil::One(Box::new(engine)), labels))
     }
 

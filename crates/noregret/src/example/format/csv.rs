@@ -7,6 +7,8 @@
 
 mod header;
 
+pub(super) use header::columns;
+
 use memchr::{memchr, memchr_iter};
 
 use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
@@ -23,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     endings: &["csv"],
     sniff,
     quoted: true,
+    table: None,
     open: |options, beginning| header::open(options, beginning, None),
 };
 
@@ -33,6 +36,7 @@ pub const TSV: Entry = Entry {
     endings: &["tsv", "tab"],
     sniff: |beginning| sniff(beginning) && header::separator(text::first_line(beginning)) == b'\t',
     quoted: true,
+    table: None,
     open: |options, beginning| header::open(options, beginning, Some(b'\t')),
 };
 
@@ -52,7 +56,7 @@ fn sniff(beginning: &[u8]) -> bool {
 }
 
 /// What a column is.
-enum Role {
+pub(super) enum Role {
     Label,
     Weight,
     Feature {
@@ -65,16 +69,16 @@ enum Role {
 /// A place that no column has.
 const SLOW: u32 = u32::MAX;
 
-struct Csv {
+pub(super) struct Csv {
     separator: u8,
-    roles: Vec<Role>,
+    pub(super) roles: Vec<Role>,
     /// The place of each column whose cells may be read as numbers without a further look; [`SLOW`] for
     /// the others.
     places: Vec<u32>,
-    schema: Schema,
-    limit: Limit,
-    skip: bool,
-    unlabelled: bool,
+    pub(super) schema: Schema,
+    pub(super) limit: Limit,
+    pub(super) skip: bool,
+    pub(super) unlabelled: bool,
 }
 
 /// A field: where it begins and ends (without its quotes), and where the next one begins.
@@ -307,7 +311,7 @@ impl Csv {
     }
 
     #[inline]
-    fn cell<V: Number>(
+    pub(super) fn cell<V: Number>(
         &self,
         role: &Role,
         at: usize,

@@ -29,6 +29,7 @@ pub const ENTRY: Entry = Entry {
     endings: &["jsonl", "ndjson", "json"],
     sniff,
     quoted: false,
+    table: None,
     open,
 };
 

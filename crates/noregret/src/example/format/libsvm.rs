@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
     endings: &["libsvm", "svm", "svmlight"],
     sniff,
     quoted: false,
+    table: None,
     open,
 };
 

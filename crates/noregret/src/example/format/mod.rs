@@ -1,13 +1,19 @@
-//! Text formats: one file each, and the registry of them.
+//! Formats: one file each, and the registry of them.
 
+pub mod arrow;
 pub mod csv;
 pub mod jsonl;
 pub mod libsvm;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod vw;
 
 use super::Block;
 use super::names::Schema;
+use crate::bytes::{Content, Failure};
 use crate::error::UsageError;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// How records are to be read. What the user set, or what a model was learned with.
 #[derive(Clone, Debug, Default)]
@@ -125,14 +131,40 @@ pub struct Opened {
     pub header_lines: u64,
 }
 
+/// Records that are not lines: one part after the other, each with a decoder that has its bytes already (the chunk
+/// it is given is empty). For the reader a row is a line.
+pub trait Table: Send {
+    /// What was found at the beginning.
+    fn about(&self) -> About;
+
+    /// The next part; `None` after the last.
+    fn next(&mut self) -> Result<Option<Arc<dyn Decoder>>, Failure>;
+}
+
+/// What an input says of itself.
+#[derive(Clone)]
+pub struct About {
+    /// The names that have fixed places, and how others are hashed.
+    pub schema: Schema,
+    /// How the records are read: what the user said, completed by what the input says.
+    pub options: Options,
+    /// The format whose features these are: that from which a cache was made.
+    pub meaning: &'static Entry,
+}
+
 /// Why a decoder could not be made.
 #[derive(Debug)]
 pub enum OpenError {
+    /// The bytes cannot be read.
+    Failure(Failure),
     /// A flag is missing or contradicts the input.
     Usage(UsageError),
     /// The header is wrong.
     Problem(Problem),
 }
+
+/// Opens a table.
+pub type TableOpen = fn(&Options, Content, &Arc<AtomicU64>) -> Result<Box<dyn Table>, OpenError>;
 
 /// A format in the registry.
 pub struct Entry {
@@ -146,13 +178,29 @@ pub struct Entry {
     pub sniff: fn(&[u8]) -> bool,
     /// Whether a newline inside double quotes does not end a record.
     pub quoted: bool,
+    /// Opens an input whose records are not lines; what is read of a whole one is added to the counter.
+    pub table: Option<TableOpen>,
     /// Makes a decoder. `beginning` holds the first bytes of the first file (at least the first
     /// record, unless the file is shorter).
     pub open: fn(&Options, beginning: &[u8]) -> Result<Opened, OpenError>,
 }
 
 /// All formats, in the order in which an input's beginning is shown to them.
-pub static ENTRIES: &[&Entry] = &[&jsonl::ENTRY, &vw::ENTRY, &libsvm::ENTRY, &csv::ENTRY, &csv::TSV];
+pub static ENTRIES: &[&Entry] = &[
+    &arrow::ENTRY,
+    #[cfg(feature = "parquet")]
+    &parquet::ENTRY,
+    &jsonl::ENTRY,
+    &vw::ENTRY,
+    &libsvm::ENTRY,
+    &csv::ENTRY,
+    &csv::TSV,
+];
+
+/// What [`Entry::open`] says where records are not lines.
+fn no_lines(_: &Options, _: &[u8]) -> Result<Opened, OpenError> {
+    Err(OpenError::Usage(UsageError::new("this format has no lines")))
+}
 
 /// The format named `name`.
 pub fn find(name: &str) -> Result<&'static Entry, UsageError> {

@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     endings: &["vw"],
     sniff,
     quoted: false,
+    table: None,
     open,
 };
 

@@ -1,12 +1,12 @@
 //! One input after the other, as chunks with the decoder that reads them.
 
 use super::Item;
-use crate::bytes::{Chunker, Failure, Input, Source};
+use crate::bytes::{Chunker, Content, Failure, Input, Source, Whole};
 use crate::error::{FormatError, Position};
-use crate::example::format::{self, Decoder, Entry, OpenError, Options};
-use std::collections::VecDeque;
-use std::sync::Arc;
+use crate::example::format::{self, About, Decoder, Entry, OpenError, Options, Table};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much of an input is looked at to recognise its format.
 const SNIFFED: usize = 1 << 16;
@@ -22,22 +22,44 @@ pub(super) enum Step<V> {
     Over,
 }
 
+/// Inputs that are at hand as a whole, kept for further passes with what has been checked of them.
+pub(super) type Kept = Arc<Mutex<HashMap<Input, Arc<Whole>>>>;
+
 pub(super) struct Feed {
     inputs: VecDeque<Input>,
     entry: Option<&'static Entry>,
     options: Options,
     chunk_bytes: usize,
     bytes_read: Arc<AtomicU64>,
-    file: Option<Open>,
+    kept: Kept,
+    file: Option<(Arc<str>, Open)>,
     over: bool,
 }
 
-struct Open {
-    name: Arc<str>,
-    chunker: Chunker,
-    decoder: Arc<dyn Decoder>,
-    /// The first chunk and where its header ends, until it is handed out.
-    first: Option<(Vec<u8>, usize)>,
+enum Open {
+    Text {
+        chunker: Chunker,
+        decoder: Arc<dyn Decoder>,
+        /// The first chunk and where its header ends, until it is handed out.
+        first: Option<(Vec<u8>, usize)>,
+    },
+    Table(Box<dyn Table>),
+}
+
+/// A chunk, from which byte on it counts, and what decodes it.
+type Part = (Vec<u8>, usize, Arc<dyn Decoder>);
+
+impl Open {
+    /// The next part; `None` after the last.
+    fn next(&mut self, buffer: Vec<u8>) -> Result<Option<Part>, Failure> {
+        match self {
+            Self::Text { chunker, decoder, first } => Ok(match first.take() {
+                Some((chunk, start)) => Some((chunk, start, decoder.clone())),
+                None => chunker.next(buffer)?.map(|chunk| (chunk, 0, decoder.clone())),
+            }),
+            Self::Table(table) => Ok(table.next()?.map(|decoder| (buffer, usize::MAX, decoder))),
+        }
+    }
 }
 
 impl Feed {
@@ -47,15 +69,16 @@ impl Feed {
         options: Options,
         chunk_bytes: usize,
         bytes_read: Arc<AtomicU64>,
+        kept: Kept,
     ) -> Self {
         let inputs = inputs.into();
-        Self { inputs, entry, options, chunk_bytes, bytes_read, file: None, over: false }
+        Self { inputs, entry, options, chunk_bytes, bytes_read, kept, file: None, over: false }
     }
 
     /// The next step. `buffer` is used if a chunk is read.
     pub(super) fn next<V>(&mut self, mut buffer: Vec<u8>) -> Step<V> {
         while !self.over {
-            let Some(file) = &mut self.file else {
+            let Some((name, file)) = &mut self.file else {
                 match self.inputs.pop_front() {
                     Some(input) => match self.open(&input, std::mem::take(&mut buffer)) {
                         Ok(Some(item)) => return Step::Pass(item),
@@ -65,14 +88,14 @@ impl Feed {
                     None => return self.stop(Item::End),
                 }
             };
-            if let Some((chunk, start)) = file.first.take() {
-                return Step::Parse(chunk, start, file.decoder.clone());
-            }
-            match file.chunker.next(std::mem::take(&mut buffer)) {
-                Ok(Some(chunk)) => return Step::Parse(chunk, 0, file.decoder.clone()),
+            match file.next(std::mem::take(&mut buffer)) {
+                Ok(Some((chunk, start, decoder))) => {
+                    let start = start.min(chunk.len());
+                    return Step::Parse(chunk, start, decoder);
+                }
                 Ok(None) => self.file = None,
                 Err(failure) => {
-                    let name = file.name.clone();
+                    let name = name.clone();
                     return self.stop(Item::Failure(name, failure));
                 }
             }
@@ -90,16 +113,28 @@ impl Feed {
     fn open<V>(&mut self, input: &Input, buffer: Vec<u8>) -> Result<Option<Item<V>>, Box<Item<V>>> {
         let name: Arc<str> = input.name().into();
         let failure = |failure| Box::new(Item::Failure(name.clone(), failure));
-        let mut source = Source::open(input, self.bytes_read.clone()).map_err(|error| {
-            failure(match error.kind() {
-                std::io::ErrorKind::InvalidData => Failure::Bad(error.to_string()),
-                _ => Failure::Io(error),
-            })
-        })?;
+        let mut source =
+            Source::open(input, self.bytes_read.clone()).map_err(|error| failure(error.into()))?;
         let recognised = self.entry.or_else(|| {
             let beginning = source.peek(SNIFFED);
             format::ENTRIES.iter().copied().find(|entry| (entry.sniff)(beginning))
         });
+        if let Some(entry) = recognised
+            && let Some(open) = entry.table
+        {
+            let io = |error: std::io::Error| failure(Failure::from(error));
+            let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = kept().get(input).cloned();
+            let content = known.map_or_else(|| Content::of(input, source), |whole| Ok(Content::Whole(whole)));
+            let content = content.map_err(io)?;
+            if let Content::Whole(whole) = &content {
+                kept().insert(input.clone(), whole.clone());
+            }
+            let table =
+                open(&self.options, content, &self.bytes_read).map_err(|error| refused(&name, error))?;
+            let about = table.about();
+            return Ok(Some(self.enter(name, entry, about, 0, Open::Table(table))));
+        }
         let quoted = recognised.is_some_and(|entry| entry.quoted);
         let mut chunker = Chunker::new(source, self.chunk_bytes, quoted);
         let Some(mut chunk) = chunker.next(buffer).map_err(failure)? else { return Ok(None) };
@@ -116,30 +151,42 @@ impl Feed {
                 format::list()
             ))));
         };
-        self.entry = Some(entry);
-        let opened = (entry.open)(&self.options, &chunk).map_err(|error| {
-            Box::new(Item::Error(match error {
-                OpenError::Usage(error) => error.into(),
-                OpenError::Problem(problem) => FormatError {
-                    position: Position {
-                        file: name.to_string(),
-                        line: problem.line + 1,
-                        column: problem.column,
-                    },
-                    message: problem.message,
-                }
-                .into(),
-            }))
-        })?;
+        let opened = (entry.open)(&self.options, &chunk).map_err(|error| refused(&name, error))?;
         let schema = opened.decoder.schema();
-        // Every file has its own header, and all mean the same features by a name.
-        self.options.schema.get_or_insert_with(|| schema.clone());
-        self.file = Some(Open {
-            name: name.clone(),
-            chunker,
-            decoder: opened.decoder.into(),
-            first: Some((chunk, opened.header_bytes)),
-        });
-        Ok(Some(Item::File { name, entry, schema, header_lines: opened.header_lines }))
+        let about = About { schema, options: self.options.clone(), meaning: entry };
+        let text =
+            Open::Text { chunker, decoder: opened.decoder.into(), first: Some((chunk, opened.header_bytes)) };
+        Ok(Some(self.enter(name, entry, about, opened.header_lines, text)))
     }
+
+    fn enter<V>(
+        &mut self,
+        name: Arc<str>,
+        entry: &'static Entry,
+        about: About,
+        header_lines: u64,
+        file: Open,
+    ) -> Item<V> {
+        self.entry = Some(entry);
+        self.file = Some((name.clone(), file));
+        // Every file has its own header, and all mean the same features by a name.
+        self.options = about.options.clone();
+        self.options.schema.get_or_insert_with(|| about.schema.clone());
+        Item::File { name, entry, about: Box::new(about), header_lines }
+    }
+}
+
+/// The item for an input that cannot be opened.
+fn refused<V>(name: &Arc<str>, error: OpenError) -> Box<Item<V>> {
+    Box::new(match error {
+        OpenError::Failure(failure) => Item::Failure(name.clone(), failure),
+        OpenError::Usage(error) => Item::Error(error.into()),
+        OpenError::Problem(problem) => Item::Error(
+            FormatError {
+                position: Position { file: name.to_string(), line: problem.line + 1, column: problem.column },
+                message: problem.message,
+            }
+            .into(),
+        ),
+    })
 }

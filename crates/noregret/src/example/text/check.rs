@@ -49,6 +49,7 @@ pub(in crate::example) fn problem(entry: &Entry, options: &Options, text: &str) 
         }
         Ok((block, _)) => panic!("no problem found, but rows {:?}", rows(&block)),
         Err(OpenError::Usage(usage)) => panic!("{usage}"),
+        Err(OpenError::Failure(failure)) => panic!("{failure:?}"),
     }
 }
 
@@ -57,6 +58,7 @@ pub(in crate::example) fn usage(entry: &Entry, options: &Options, text: &str) ->
     match (entry.open)(options, text.as_bytes()) {
         Err(OpenError::Usage(usage)) => usage.0,
         Err(OpenError::Problem(problem)) => panic!("{problem:?}"),
+        Err(OpenError::Failure(failure)) => panic!("{failure:?}"),
         Ok(_) => panic!("opened"),
     }
 }
@@ -69,6 +71,7 @@ pub(in crate::example) fn holds(entry: &Entry, options: &Options, text: &[u8]) {
         Ok(opened) => opened,
         Err(OpenError::Usage(usage)) => return assert!(!usage.0.is_empty()),
         Err(OpenError::Problem(problem)) => return inside(text, problem.line, problem.column),
+        Err(OpenError::Failure(failure)) => panic!("{failure:?}"),
     };
     let chunk = &text[strict.header_bytes..];
     let header = &text[..strict.header_bytes];

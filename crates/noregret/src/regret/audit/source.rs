@@ -125,7 +125,7 @@ impl<'a> Files<'a> {
 
     /// Keeps a block if there is room, otherwise gives up keeping.
     fn keep(&mut self, mut block: Block<f32>, holding: &mut bool) {
-        let bytes = 8 * block.indices.len() + 24 * block.len();
+        let bytes = 8 * block.rows().nonzeros() + 24 * block.len();
         if *holding && self.held + bytes <= self.budget {
             self.held += bytes;
             block.raw_labels = Vec::new();

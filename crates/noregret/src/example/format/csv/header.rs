@@ -67,13 +67,24 @@ pub(super) fn read(
         OpenError::Problem(problem)
     };
     let (names, places) = names(record, separator).map_err(refuse)?;
-    let (roles, schema) = roles(options, &names, &places, refuse)?;
+    let decoder = columns(options, &names, separator, |k, message| refuse(Fault::new(places[k], message)))?;
+    Ok((decoder, (end + 1).min(beginning.len()), lines + inner + 1))
+}
+
+/// A reader of rows with these columns. `refuse` makes the error for a column, by its number.
+pub(in crate::example::format) fn columns(
+    options: &Options,
+    names: &[String],
+    separator: u8,
+    refuse: impl Fn(usize, String) -> OpenError,
+) -> Result<Csv, OpenError> {
+    let (roles, schema) = roles(options, names, refuse)?;
     let limit = Limit::new(options);
     let place = |role: &Role| match role {
         Role::Feature { place, .. } if limit.allows(*place) => *place,
         _ => SLOW,
     };
-    let decoder = Csv {
+    Ok(Csv {
         separator,
         places: roles.iter().map(place).collect(),
         roles,
@@ -81,8 +92,7 @@ pub(super) fn read(
         limit,
         skip: options.skip,
         unlabelled: options.unlabelled,
-    };
-    Ok((decoder, (end + 1).min(beginning.len()), lines + inner + 1))
+    })
 }
 
 /// The names of the columns, none empty and none twice, and where each begins in the record.
@@ -116,8 +126,7 @@ fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Faul
 fn roles(
     options: &Options,
     names: &[String],
-    places: &[usize],
-    refuse: impl Fn(Fault) -> OpenError,
+    refuse: impl Fn(usize, String) -> OpenError,
 ) -> Result<(Vec<Role>, Schema), OpenError> {
     let usage = |message: String| OpenError::Usage(UsageError(message));
     let label = text::find_label(options, names, "column")?;
@@ -150,7 +159,7 @@ fn roles(
         } else {
             let name = text::excerpt(name.as_bytes());
             let message = format!("the column `{name}` is unknown to the model");
-            return Err(refuse(Fault::new(places[k], message)));
+            return Err(refuse(k, message));
         });
     }
     Ok((roles, schema))
