@@ -186,6 +186,3 @@ impl Table for Groups {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
