@@ -89,7 +89,7 @@ impl Settings {
         let settings = Self { config, loss, multiclass };
         // What can be refused is refused before anything is read.
         match (&settings.loss, multiclass) {
-            (_, Some(_)) => drop(settings.build(None, matches)?),
+            (_, Some(_)) => drop(settings.build(None, matches, &arguments::options(matches))?),
             (Some(loss), None) => drop(Engine::new(settings.complete(loss, matches)?)?),
             (None, None) => {}
         }
