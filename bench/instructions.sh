@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Instructions that parsing takes, a feature: bench/instructions.sh FILE... (a few megabytes each; needs valgrind).
-# Counts what happens inside the decoder alone: no reading, no learning.
+# Instructions that parsing and learning take, a feature: bench/instructions.sh FILE... (a few megabytes each; needs valgrind).
+# Counts what happens inside the decoder and inside the rounds (hinge loss, certificate on): they do not depend on load.
 set -euo pipefail
 command=$(dirname "$0")/../target/release/noregret
 folder=$(mktemp -d)
@@ -13,7 +13,10 @@ for file in "$@"; do
 import json, re, sys
 file, folder = sys.argv[1:]
 features = json.load(open(folder + "/summary"))["nonzeros"]
-line = next(l for l in open(folder + "/table") if re.search(r"Decoder>::decode( |$)", l))
-print(f"{file}: {int(line.split()[0].replace(',', '')) / features:.1f} instructions a feature, {features} features")
+def count(what):
+    line = next(l for l in open(folder + "/table") if re.search(what, l))
+    return int(line.split()[0].replace(",", "")) / features
+print(f"{file}: {features} features; instructions a feature: parsing {count(r'Decoder>::decode( |$)'):.1f}, "
+      f"learning {count(r'Machine>::learn_f32( |$)'):.1f}")
 PYTHON
 done
