@@ -55,6 +55,8 @@ struct Learning {
     labels: LabelMap,
     engine: Pupil,
     progress: Progress,
+    /// Whether anybody will see the rows of the progress table: each costs a walk over all weights.
+    watched: bool,
     history: Vec<ProgressRow>,
     screen: Screen,
     stop: Arc<AtomicBool>,
@@ -145,6 +147,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         Pupil::Many(multiclass) => several::opening(multiclass),
     });
     let mut learning = Learning {
+        watched: !matches.get_flag("quiet") || matches.contains_id("json") || matches.contains_id("report"),
         progress: Progress::new(&engine),
         reader,
         labels,
@@ -235,7 +238,8 @@ impl Learning {
         let mut from = 0;
         while from < rows.len() {
             let left = rows.len() - from;
-            let due = if pass == 1 { self.progress.until_due(&self.engine) } else { u64::MAX };
+            let counted = pass == 1 && self.watched;
+            let due = if counted { self.progress.until_due(&self.engine) } else { u64::MAX };
             let take = left.min(usize::try_from(due).unwrap_or(usize::MAX));
             let part = rows.slice(from, from + take);
             let before = self.engine.pass_examples();
@@ -252,7 +256,7 @@ impl Learning {
                 error => error,
             })?;
             from += take;
-            if pass == 1 && self.progress.until_due(&self.engine) == 0 {
+            if counted && self.progress.until_due(&self.engine) == 0 {
                 self.row();
             }
         }
@@ -290,7 +294,7 @@ impl Learning {
     /// The row of where the first pass ended, unless it was just printed.
     fn last_row(&mut self) {
         let shown = self.history.last().is_some_and(|r| r.examples == self.engine.examples());
-        if self.engine.pass() == 1 && !shown && self.engine.examples() > 0 {
+        if self.engine.pass() == 1 && self.watched && !shown && self.engine.examples() > 0 {
             self.row();
         }
     }

@@ -87,15 +87,19 @@ impl<T: Slot> Slots<T> {
     ) {
         self.grow(x.end());
         let cells = self.cells.as_mut_slice();
-        for (&i, v) in x.indices.iter().zip(x.values) {
-            let cell = &mut cells[i as usize];
-            let v = v.f64();
+        let (n, indices) = (x.indices.len(), x.indices);
+        let values = &x.values[..n];
+        // One place that calls `step`, the bias included, so that a long one melts into the loop too.
+        let mut bias = self.bias.as_mut();
+        for k in 0..n + usize::from(bias.is_some()) {
+            let (cell, v) = if k < n {
+                (&mut cells[indices[k] as usize], values[k].f64())
+            } else {
+                let Some(cell) = bias.take() else { return };
+                (cell, 1.0)
+            };
             cell.s += alpha * v;
             step(cell, v);
-        }
-        if let Some(cell) = &mut self.bias {
-            cell.s += alpha;
-            step(cell, 1.0);
         }
     }
 
@@ -103,10 +107,15 @@ impl<T: Slot> Slots<T> {
     #[inline(always)]
     pub fn revisit<V: Value>(&mut self, x: Features<'_, V>, mut step: impl FnMut(&mut Cell<T>)) {
         let cells = self.cells.as_mut_slice();
-        for &i in x.indices {
-            step(&mut cells[i as usize]);
-        }
-        if let Some(cell) = &mut self.bias {
+        let mut bias = self.bias.as_mut();
+        for k in 0..x.indices.len() + usize::from(bias.is_some()) {
+            let cell = match x.indices.get(k) {
+                Some(&i) => &mut cells[i as usize],
+                None => {
+                    let Some(cell) = bias.take() else { return };
+                    cell
+                }
+            };
             step(cell);
         }
     }
