@@ -11,8 +11,9 @@ use crate::example::names::{NameTable, Schema};
 use crate::learner;
 use crate::loss::{self, Task};
 use crate::parameter::Parameters;
+use crate::regret::blocks::Block;
 use crate::regret::ledger::Extra;
-use crate::regret::{Book, Ledger};
+use crate::regret::{Blocks, Book, Ledger};
 use crate::round::{Saved, Vector};
 use container::{Container, Section};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,13 @@ struct Base {
     extra: Extra,
 }
 
+/// A block of the ledger; `start` says whether there is a section with the `S` that it began at.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    book: Book,
+    start: bool,
+}
+
 impl Model {
     /// The header alone, for people and programs: what the model is.
     pub fn header(&self) -> Map<String, Value> {
@@ -87,6 +95,15 @@ impl Model {
         if let Some(latest) = &snapshot.latest {
             put("latest", &latest.s);
         }
+        let listed = |blocks: &Blocks| -> Vec<Kept> {
+            let kept = |block: &Block| Kept { book: block.book.clone(), start: block.start.is_some() };
+            blocks.iter().map(kept).collect()
+        };
+        for (k, block) in snapshot.blocks.iter().flat_map(Blocks::iter).enumerate() {
+            if let Some(start) = &block.start {
+                put(&format!("block.{k}"), start);
+            }
+        }
         for (name, numbers) in &saved.arrays {
             sections.push((format!("array.{name}"), Section::Numbers(numbers.clone())));
         }
@@ -109,6 +126,7 @@ impl Model {
             "arrays": arrays,
             "state": saved.scalars,
             "book": snapshot.book,
+            "blocks": snapshot.blocks.as_ref().map(listed),
             "tally": snapshot.tally,
             "origin": snapshot.origin.map(|(_, extra)| extra),
             "base": snapshot.base.map(|l| Base { book: l.book, extra: l.extra }),
@@ -173,8 +191,24 @@ impl Model {
             Ok::<_, String>(Some(Ledger { book, s, extra, own: Vec::new() }))
         };
         let (base, latest) = (ledger("base")?, ledger("latest")?);
+        let blocks = match container.header::<Option<Vec<Kept>>>("blocks")? {
+            None => None,
+            Some(list) => {
+                let mut blocks = Vec::new();
+                for (k, Kept { book, start }) in list.into_iter().enumerate() {
+                    let name = format!("block.{k}");
+                    let start = match start {
+                        true => Some(vector(container.take_numbers(&name)?, &name, false)?),
+                        false => None,
+                    };
+                    blocks.push(Block { book, start });
+                }
+                Some(Blocks::from_list(blocks))
+            }
+        };
         let scalars = container.header("state")?;
         let snapshot = Snapshot {
+            blocks,
             book: container.header("book")?,
             tally: container.header("tally")?,
             base,
