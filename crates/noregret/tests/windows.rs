@@ -8,6 +8,7 @@ use common::*;
 use noregret::engine::{Config, Engine};
 use noregret::error::Error;
 use noregret::example::LabelMap;
+use noregret::example::names::NameTable;
 use noregret::generate;
 use noregret::loss;
 use noregret::model::{Model, Reading};
@@ -31,7 +32,7 @@ fn turning(seed: u64, n: usize, turn: usize, weighted: bool) -> Vec<Row> {
         }
         let z: f64 = x.iter().map(|&(i, v)| w[i as usize] * v).sum();
         let sign = if t < turn { 1.0 } else { -1.0 };
-        let weight = if !weighted { 1.0 } else { [1.0, 0.0, 0.01, 7.0][random.random_range(0..4)] };
+        let weight = if weighted { [1.0, 0.0, 0.01, 7.0][random.random_range(0..4)] } else { 1.0 };
         (sign * z + random.random_range(-0.2..0.2), weight, x)
     };
     (0..n).map(row).collect()
@@ -199,7 +200,7 @@ fn later_passes_leave_the_windows_of_the_first() {
     check(&config, &engine, &rows, 6);
     // Resumed, they begin where the resumed rows do, and a file says the same when it is written again.
     let model =
-        Model { engine, reading: Reading::default(), labels: LabelMap::Real, names: Default::default() };
+        Model { engine, reading: Reading::default(), labels: LabelMap::Real, names: NameTable::new() };
     let bytes = model.to_bytes();
     let mut model = Model::from_bytes(&bytes).unwrap();
     assert!(model.to_bytes() == bytes);
@@ -209,4 +210,21 @@ fn later_passes_leave_the_windows_of_the_first() {
     assert_eq!((windows[1].from, windows[1].examples), (4001, 4000));
     let twice: Vec<Row> = rows.iter().chain(&rows).cloned().collect();
     check(&config, &model.engine, &twice, 6);
+}
+
+#[test]
+fn what_is_lost_beside_a_huge_history_is_not_claimed() {
+    let row = |v: f64| (1.0, 1.0, vec![(0, v)]);
+    // Beside 1e15 an addition of 0.03 leaves nothing.
+    let rows: Vec<Row> = (0..2048).map(|t| row(if t < 1024 { 1e12 } else { 0.03 })).collect();
+    for learner in ["ogd", "ftrl", "adagrad"] {
+        let config = Config { radius: Some(1.0), bias: false, ..Config::new(learner, "linear") };
+        let mut engine = Engine::new(config).unwrap();
+        engine.learn_f64(block(&rows).rows()).unwrap();
+        let windows = engine.windows();
+        assert_eq!(windows[1].from, 1025, "{learner}");
+        // u = -1 loses -0.03 in every round since; the difference of the vectors alone would say 0.
+        assert!(windows[1].best_at_least <= -0.03, "{learner}: {windows:?}");
+        assert!(windows[1].best_at_least >= -0.2, "{learner}: {windows:?}");
+    }
 }

@@ -197,11 +197,11 @@ impl Model {
                 let mut blocks = Vec::new();
                 for (k, Kept { book, start }) in list.into_iter().enumerate() {
                     let name = format!("block.{k}");
-                    let start = match start {
-                        true => Some(vector(container.take_numbers(&name)?, &name, false)?),
-                        false => None,
-                    };
-                    blocks.push(Block { book, start });
+                    let mut block = Block { book, start: None };
+                    if start {
+                        block.start = Some(vector(container.take_numbers(&name)?, &name, false)?);
+                    }
+                    blocks.push(block);
                 }
                 Some(Blocks::from_list(blocks))
             }
