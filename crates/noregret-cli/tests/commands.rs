@@ -267,7 +267,8 @@ fn options(help: &str) -> Vec<(String, Option<String>)> {
         // An option stands at the margin, after its short form; further right is prose.
         let Some(at) = line.find("--").filter(|at| *at <= 6) else { continue };
         let mut words = line[at + 2..].split_whitespace();
-        let name = words.next().unwrap().to_owned();
+        // `--windows[=<yes|no>]` may stand alone.
+        let name = words.next().unwrap().split('[').next().unwrap().to_owned();
         let value =
             words.next().filter(|w| w.starts_with('<')).map(|w| w.trim_matches(['<', '>']).to_owned());
         found.push((name, value));

@@ -5,38 +5,30 @@ mod certificate;
 mod config;
 mod limit;
 mod noted;
+mod passes;
+mod windows;
 
 pub use certificate::Certificate;
 pub use config::Config;
+pub(crate) use passes::Snapshot;
+pub use windows::Window;
 
 use crate::error::{Error, Result, UsageError};
-use crate::example::{Features, Rows};
+use crate::example::{Features, Rows, Value};
 use crate::learner::{self, Mixture, Setup, Theorem};
 use crate::loss::{self, Loss, Told};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
-use crate::regret::{Book, Comparator, Ledger};
+use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Entered, Judge, Machine, Saved, Vector};
+use crate::round::{Diverged, Entered, Judge, Machine, Vector};
+use passes::FirstPass;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
 pub(crate) const SMALLEST_SQUARE: f64 = 1e-280;
 pub(crate) const SMALL_GRADIENTS: &str =
     "the gradients are so small that their squares leave the range of f64";
-
-/// The first pass, kept while later ones go on.
-struct FirstPass {
-    ledger: Ledger,
-    tally: Tally,
-    theorem: Theorem,
-    mixture: Option<Mixture>,
-    risk: Risk,
-    /// The ledger of the last complete pass after it.
-    latest: Option<Ledger>,
-    /// The largest lower bound of a whole later pass, for a class of fixed radius.
-    later_best: Option<f64>,
-}
 
 /// A model that learns.
 pub struct Engine {
@@ -45,7 +37,7 @@ pub struct Engine {
     loss: Box<dyn Loss>,
     machine: Box<dyn Machine>,
     /// The current part of the stream.
-    book: Book,
+    blocks: Blocks,
     tally: Tally,
     /// A ledger of what came before the current part.
     base: Option<Ledger>,
@@ -143,7 +135,7 @@ impl Engine {
             entry,
             loss,
             machine,
-            book: Book::default(),
+            blocks: Blocks::default(),
             tally,
             base: None,
             base_latest: None,
@@ -171,18 +163,32 @@ impl Engine {
 
     /// Learns rows in order. On an error the rows before it have been learned.
     pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
-        limit::check(self.entry.name, self.largest_dimension(), rows)?;
-        let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
-        let done = self.machine.learn_f32(rows, &mut bench);
-        self.explain(done)
+        self.learn_by(rows, |machine, rows, judge| machine.learn_f32(rows, judge))
     }
 
     /// Learns rows of f64 values.
     pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
+        self.learn_by(rows, |machine, rows, judge| machine.learn_f64(rows, judge))
+    }
+
+    /// Learns rows, cut where a block of the ledger may end.
+    fn learn_by<V: Value>(
+        &mut self,
+        rows: Rows<'_, V>,
+        mut learn: impl FnMut(&mut dyn Machine, Rows<'_, V>, &mut dyn Judge) -> Result<(), (usize, Diverged)>,
+    ) -> Result<()> {
         limit::check(self.entry.name, self.largest_dimension(), rows)?;
-        let mut bench = Bench { loss: &*self.loss, book: &mut self.book, tally: &mut self.tally };
-        let done = self.machine.learn_f64(rows, &mut bench);
-        self.explain(done)
+        let mut from = 0;
+        while from < rows.len() {
+            let until = usize::try_from(self.blocks.until_due()).unwrap_or(usize::MAX);
+            let to = from + until.min(rows.len() - from);
+            let mut bench = Bench { loss: &*self.loss, book: self.blocks.open(), tally: &mut self.tally };
+            let done = learn(&mut *self.machine, rows.slice(from, to), &mut bench);
+            self.explain(done)?;
+            self.end_block();
+            from = to;
+        }
+        Ok(())
     }
 
     /// The most features that the learner can hold, where that is less than anybody's.
@@ -197,7 +203,7 @@ impl Engine {
             _ => "",
         };
         done.map_err(|(_, diverged)| {
-            let example = 1 + if self.pass == 1 { self.examples() } else { self.book.examples };
+            let example = 1 + if self.pass == 1 { self.examples() } else { self.pass_examples() };
             let pass = if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) };
             if diverged.z.abs() <= 1e6 {
                 return Error::Diverged(format!(
@@ -263,16 +269,13 @@ impl Engine {
 
     /// Rows of the first pass, earlier runs included.
     pub fn examples(&self) -> u64 {
-        self.first_book().examples + self.base.as_ref().map_or(0, |b| b.book.examples)
+        self.first.as_ref().map_or_else(|| self.blocks.examples(), |f| f.ledger.book.examples)
+            + self.base.as_ref().map_or(0, |b| b.book.examples)
     }
 
     /// Rows of the current pass in this run.
     pub fn pass_examples(&self) -> u64 {
-        self.book.examples
-    }
-
-    fn first_book(&self) -> &Book {
-        self.first.as_ref().map_or(&self.book, |f| &f.ledger.book)
+        self.blocks.examples()
     }
 
     /// Which pass this is, from 1.
@@ -295,7 +298,7 @@ impl Engine {
             extra = *before;
             own = Vec::new();
         }
-        Ledger { book: self.book.clone(), s, extra, own }
+        Ledger { book: self.blocks.book(), s, extra, own }
     }
 
     /// The ledger of the first pass, earlier runs included.
@@ -319,7 +322,7 @@ impl Engine {
             None => parts.push(self.part()),
             Some(first) => {
                 parts.push(first.ledger.clone());
-                if self.book.examples == first.ledger.book.examples {
+                if self.pass_examples() == first.ledger.book.examples {
                     parts.push(self.part());
                 } else {
                     parts.extend(first.latest.clone());
@@ -344,13 +347,16 @@ impl Engine {
     /// The scalars of the first pass, earlier runs included.
     pub fn whole_book(&self) -> Book {
         let mut book = self.base.as_ref().map(|b| b.book.clone()).unwrap_or_default();
-        book.merge(self.first_book());
+        match &self.first {
+            None => book.merge(&self.blocks.book()),
+            Some(first) => book.merge(&first.ledger.book),
+        }
         book
     }
 
     /// `L/n` of the current pass.
     pub fn pass_loss(&self) -> Option<f64> {
-        self.book.average_loss()
+        self.blocks.book().average_loss()
     }
 
     /// The class of comparators in force, and where its radius comes from.
@@ -469,98 +475,4 @@ impl Engine {
             one_pass: self.passes_before <= 1,
         })
     }
-
-    /// Ends a pass over the stream and begins the next one over the same stream. The ledger starts
-    /// anew; what is said of the run goes on speaking of the first pass.
-    pub fn next_pass(&mut self) {
-        let part = self.part();
-        match &mut self.first {
-            None => {
-                let (theorem, mixture, risk) = (self.theorem(), self.mixture(), self.risk());
-                self.first = Some(FirstPass {
-                    ledger: part,
-                    tally: self.tally.clone(),
-                    theorem,
-                    mixture,
-                    risk,
-                    latest: None,
-                    later_best: None,
-                });
-            }
-            Some(first) if part.book.examples == first.ledger.book.examples => {
-                let fixed = self.fixed_comparator();
-                let best = fixed.and_then(|c| part.best_at_least(&c));
-                if let Some(first) = &mut self.first {
-                    first.later_best = first.later_best.into_iter().chain(best).reduce(f64::max);
-                    first.latest = Some(part);
-                }
-            }
-            Some(_) => {}
-        }
-        self.begin_part();
-        self.pass += 1;
-    }
-
-    /// From here on the ledger of the current part starts at nothing.
-    fn begin_part(&mut self) {
-        let mut before = self.origin.take().map_or(Extra::default(), |(_, e)| e);
-        before.rounds += self.book.rounds as f64;
-        before.reach += self.book.reach;
-        self.origin = Some((self.machine.s(), before));
-        self.book = Book::default();
-        self.tally = self.tally.emptied();
-    }
-
-    /// What a model file keeps beside the learner's own state. After several passes that is the
-    /// ledger and the counts of the first one, so that a resumed model goes on from there.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        match &self.first {
-            None => Snapshot {
-                book: self.book.clone(),
-                tally: self.tally.clone(),
-                base: self.base.clone(),
-                latest: self.base_latest.clone(),
-                origin: self.origin.clone(),
-                passes: self.passes_before.max(1),
-            },
-            Some(first) => {
-                let mut before = self.origin.as_ref().map_or(Extra::default(), |(_, e)| *e);
-                before.rounds += self.book.rounds as f64;
-                before.reach += self.book.reach;
-                let whole = self.book.examples == first.ledger.book.examples;
-                let latest = if whole { Some(self.part()) } else { first.latest.clone() };
-                let kept = |ledger: Ledger| Ledger { own: Vec::new(), ..ledger };
-                Snapshot {
-                    book: Book::default(),
-                    tally: first.tally.clone(),
-                    base: Some(kept(Self::joined(self.base.as_ref(), first.ledger.clone()))),
-                    latest: latest.map(|latest| kept(Self::joined(self.base.as_ref(), latest))),
-                    origin: Some((self.machine.s(), before)),
-                    passes: self.pass,
-                }
-            }
-        }
-    }
-
-    /// Takes back a snapshot, on an engine that has learned nothing.
-    pub(crate) fn restore(&mut self, snapshot: Snapshot, saved: Saved) -> Result<(), String> {
-        self.machine.restore(saved)?;
-        self.book = snapshot.book;
-        self.tally = snapshot.tally;
-        self.base = snapshot.base;
-        self.base_latest = snapshot.latest;
-        self.origin = snapshot.origin;
-        self.passes_before = snapshot.passes;
-        Ok(())
-    }
-}
-
-/// See [`Engine::snapshot`].
-pub(crate) struct Snapshot {
-    pub(crate) book: Book,
-    pub(crate) tally: Tally,
-    pub(crate) base: Option<Ledger>,
-    pub(crate) latest: Option<Ledger>,
-    pub(crate) origin: Option<(Vector, Extra)>,
-    pub(crate) passes: u32,
 }

@@ -7,7 +7,7 @@ use super::predict::{as_learned, same_format};
 use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output, picture};
 use anyhow::Result;
-use clap::{ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use noregret::bytes;
 use noregret::engine::Engine;
 use noregret::error::{Error, FormatError, Position, UsageError};
@@ -17,7 +17,7 @@ use noregret::example::{Block, LabelMap, Reader};
 use noregret::model::{AnyModel, Reading};
 use noregret::multiclass::Pupil;
 use noregret::report::progress::{HEADING, Told, decimal, line};
-use noregret::report::{Progress, ProgressRow, Run, verdict};
+use noregret::report::{Progress, ProgressRow, Run, table, verdict};
 use settings::Settings;
 use std::fmt::Write;
 use std::path::Path;
@@ -38,6 +38,7 @@ pub(crate) fn command() -> Command {
                     "Passes over the data; everything but the model and the lower bound speaks of the first",
                 ),
         )
+        .arg(windows())
         .arg(arguments::option("model", "FILE").help("Save the model here"))
         .arg(arguments::option("report", "FILE").help("Write a page with charts (HTML, works offline)"))
         .arg(
@@ -47,6 +48,21 @@ pub(crate) fn command() -> Command {
         .arg(arguments::option("positive", "NAME").allow_hyphen_values(true).help("The label that means +1"));
     let command = several::arguments(command);
     arguments::registry(arguments::common(arguments::reading(command)))
+}
+
+/// Without a value the flag means yes; with one it is `--windows=no`, so that a file may follow.
+fn windows() -> Arg {
+    arguments::option("windows", "yes|no")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("yes")
+        .value_parser(["yes", "no"])
+        .hide_possible_values(true)
+        .help(
+            "Certify recent parts of the stream too (`regret since`), in the first pass [default: yes up to \
+             2^20 features]; each takes 8 bytes a feature in memory and in the model's file, and there are at \
+             most 1 + 2 log2(examples/max(1024, features/2)) of them",
+        )
 }
 
 /// A run: what is read, what learns, what has happened.
@@ -128,7 +144,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         weight: options.weight.clone(),
         ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
     };
-    let (engine, labels) = match resumed {
+    let (mut engine, labels) = match resumed {
         Some(model) => {
             if first.is_some() {
                 same_format(&model, reader.format_name())?;
@@ -138,6 +154,17 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         }
         None => settings.build(first.as_ref(), matches, options)?,
     };
+    if let Some(said) = matches.get_one::<String>("windows") {
+        match &mut engine {
+            Pupil::One(engine) => engine.set_windows(said == "yes"),
+            Pupil::Many(_) if said == "yes" => {
+                let message =
+                    "--windows: recent parts are told for two classes and for numbers; leave the flag out";
+                return Err(UsageError::new(message).into());
+            }
+            Pupil::Many(_) => {}
+        }
+    }
     screen.start_bar(reader.bytes_total().map(|b| b * u64::from(passes)));
     if engine.examples() > 0 {
         screen.say(&format!("resumed after {} examples", engine.examples()));
@@ -481,6 +508,9 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
     } else {
         let whose = if engine.is_linear() { "" } else { " (of the linear model that stands for it)" };
         line("model norm", format!("{}{whose}", decimal(engine.weights().norm(), f64::round)));
+    }
+    if let Some(table) = table(&engine.windows()) {
+        let _ = write!(text, "\n{table}");
     }
     if let Some(verdict) = verdict(engine) {
         let _ = writeln!(text, "\n{verdict}");

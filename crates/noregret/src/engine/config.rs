@@ -36,6 +36,9 @@ pub struct Config {
     pub bias: bool,
     /// How many features there are, where it was said.
     pub dimension: Option<u32>,
+    /// Whether recent parts of the stream are told; where it was not said, up to 2^20 features.
+    #[serde(default)]
+    pub windows: Option<bool>,
 }
 
 impl Config {
@@ -55,6 +58,7 @@ impl Config {
             average: false,
             bias: true,
             dimension: None,
+            windows: None,
         }
     }
 

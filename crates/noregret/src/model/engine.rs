@@ -7,8 +7,9 @@ use crate::example::LabelMap;
 use crate::learner;
 use crate::loss::{self, Task};
 use crate::parameter::Parameters;
+use crate::regret::blocks::Block;
 use crate::regret::ledger::Extra;
-use crate::regret::{Book, Ledger};
+use crate::regret::{Blocks, Book, Ledger};
 use crate::round::{Saved, Vector};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,13 @@ use serde_json::{Map, Value, json};
 struct Base {
     book: Book,
     extra: Extra,
+}
+
+/// A block of the ledger; `start` says whether there is a section with the `S` that it began at.
+#[derive(Serialize, Deserialize)]
+struct Part {
+    book: Book,
+    start: bool,
 }
 
 /// Puts the vectors into sections and gives the rest.
@@ -38,9 +46,17 @@ pub(super) fn put(engine: &Engine, prefix: &str, sections: &mut Sections) -> Map
             put(name, ledger.s.iter().collect());
         }
     }
+    for (k, block) in snapshot.blocks.iter().flat_map(Blocks::iter).enumerate() {
+        if let Some(start) = &block.start {
+            put(&format!("block.{k}"), start.iter().collect());
+        }
+    }
     for (name, numbers) in &saved.arrays {
         put(&format!("array.{name}"), numbers.clone());
     }
+    let listed = |blocks: &Blocks| -> Vec<Part> {
+        blocks.iter().map(|block| Part { book: block.book.clone(), start: block.start.is_some() }).collect()
+    };
     let arrays: Vec<&str> = saved.arrays.iter().map(|(n, _)| n.as_str()).collect();
     let fields: Vec<&str> = saved.fields.iter().map(|(n, _)| n.as_str()).collect();
     let header = json!({
@@ -54,6 +70,7 @@ pub(super) fn put(engine: &Engine, prefix: &str, sections: &mut Sections) -> Map
         "arrays": arrays,
         "state": saved.scalars,
         "book": snapshot.book,
+        "blocks": snapshot.blocks.as_ref().map(listed),
         "tally": snapshot.tally,
         "origin": snapshot.origin.map(|(_, extra)| extra),
         "base": snapshot.base.map(|l| Base { book: l.book, extra: l.extra }),
@@ -99,6 +116,18 @@ pub(super) fn take(header: &Value, prefix: &str, container: &mut Container) -> R
         Some(extra) => Some((vector(section("origin")?, "origin", false)?, extra)),
         None => None,
     };
+    let blocks = match value::<Option<Vec<Part>>>(header, "blocks")? {
+        None => None,
+        Some(list) => {
+            let mut blocks = Vec::new();
+            for (k, Part { book, start }) in list.into_iter().enumerate() {
+                let name = format!("block.{k}");
+                let start = if start { Some(vector(section(&name)?, &name, false)?) } else { None };
+                blocks.push(Block { book, start });
+            }
+            Some(Blocks::from_list(blocks))
+        }
+    };
     let mut ledger = |name: &str| {
         let Some(Base { book, extra }) = value::<Option<Base>>(header, name)? else { return Ok(None) };
         let s = vector(section(name)?, name, false)?;
@@ -107,6 +136,7 @@ pub(super) fn take(header: &Value, prefix: &str, container: &mut Container) -> R
     let (base, latest) = (ledger("base")?, ledger("latest")?);
     let scalars = value(header, "state")?;
     let snapshot = Snapshot {
+        blocks,
         book: value(header, "book")?,
         tally: value(header, "tally")?,
         base,

@@ -2,12 +2,14 @@
 //! step from the stream to new data.
 
 pub mod audit;
+pub mod blocks;
 pub mod bound;
 pub mod comparator;
 pub mod ledger;
 pub mod risk;
 mod sum;
 
+pub use blocks::Blocks;
 pub use comparator::Comparator;
 pub use ledger::{Book, Ledger};
 pub use sum::Sum;

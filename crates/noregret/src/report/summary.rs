@@ -76,6 +76,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "mistakes": tally.mistakes(),
         "error_rate": tally.error_rate(),
         "certificate": proved,
+        "windows": engine.windows(),
         "bound": engine.bound(),
         "risk": engine.risk(),
         "baseline": {

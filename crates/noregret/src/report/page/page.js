@@ -85,6 +85,15 @@
     T, { label: "total regret", log: true }, regrets);
   chart("Norm of the model", "Euclidean norm of the weights, the bias included.", T, { label: "norm" }, lines(r => r.model_norm ?? null));
   chart("Error rate", "Part of wrong labels so far, each predicted before it was seen.", T, { label: "error rate" }, lines(r => r.error_rate));
+  // Of one part, the whole stream, there is nothing to compare.
+  const since = (run, key) => ((run.windows ?? []).length > 1 ? run.windows : []).map(w => [w.from, w[key]]);
+  chart("Since when?",
+    "For every start, the examples since then alone. Solid: average loss. Dashed: no fixed model can have lost less on them (certified). A solid line that sinks below where the dashed one begins: no one model does as well on the whole as this run on its end.",
+    { label: "since example" }, { label: "average loss" },
+    runs.flatMap((run, k) => [
+      { name: run.name, run: k, points: since(run, "average_loss"), colour: run.colour },
+      { name: run.name + ": best at least", run: k, points: since(run, "best_at_least"), colour: run.colour, dash: [6, 4] },
+    ]));
   const curve = data.audit?.curve ?? [];
   if (curve.length > 1) {
     const certified = runs[0]?.certificate?.curve ?? [];
