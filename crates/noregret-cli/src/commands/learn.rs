@@ -100,6 +100,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         dimension: options.dimension,
         label: options.label.clone(),
         weight: options.weight.clone(),
+        selection: options.selection.clone(),
         ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
     };
     let skip = options.skip;
@@ -300,6 +301,7 @@ impl Learning {
         for reason in self.reader.reasons() {
             self.screen.say(&format!("skipped: {reason}"));
         }
+        self.screen.say_unmet(&self.reader.unmet());
         if self.skipped > 0 {
             let records = if self.skipped == 1 { "record" } else { "records" };
             self.screen.say(&format!("{} bad {records} skipped", self.skipped));

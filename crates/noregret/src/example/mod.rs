@@ -9,6 +9,7 @@ pub mod names;
 pub mod number;
 mod quote;
 pub mod reader;
+pub mod select;
 mod text;
 
 pub use block::{Block, Features, Label, Row, Rows, Value};

@@ -7,7 +7,7 @@
 mod feed;
 mod workers;
 
-use super::format::{self, Entry, Options};
+use super::format::{self, Decoder, Entry, Options};
 use super::names::{NameTable, Schema};
 use super::number::Number;
 use super::{Block, format::Problem};
@@ -25,6 +25,9 @@ pub const CHUNK_BYTES: usize = 1 << 20;
 /// About how much text may be under way, however many threads there are: with the blocks made from it
 /// this is most of the memory that reading takes.
 const UNDER_WAY: usize = 8 << 20;
+
+/// Chunks are made no smaller than this, unless the caller wants it.
+const SMALLEST: usize = 1 << 16;
 
 /// How many reasons for skipped records are kept.
 pub const KEPT_REASONS: usize = 10;
@@ -45,7 +48,7 @@ pub enum Next<V = f32> {
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
 enum Item<V> {
     /// A file begins.
-    File { name: Arc<str>, entry: &'static Entry, schema: Schema, header_lines: u64 },
+    File { name: Arc<str>, entry: &'static Entry, decoder: Arc<dyn Decoder>, header_lines: u64 },
     /// Rows, and what else their chunk held.
     Rows(Block<V>, format::Found),
     /// An input cannot be read on.
@@ -93,6 +96,9 @@ pub struct Reader<V: Number = f32> {
     names: NameTable,
     schema: Schema,
     opened: Option<&'static Entry>,
+    decoder: Option<Arc<dyn Decoder>>,
+    /// The names of the selection that were in the input.
+    met: u64,
 }
 
 impl Reader {
@@ -143,6 +149,8 @@ impl<V: Number> Reader<V> {
             names: NameTable::default(),
             schema: Schema::default(),
             opened: None,
+            decoder: None,
+            met: 0,
         };
         reader.start()?;
         Ok(reader)
@@ -151,7 +159,11 @@ impl<V: Number> Reader<V> {
     fn start(&mut self) -> Result<()> {
         self.bytes_read = Arc::default();
         // Many threads have small chunks, but none so small that handing them over costs more than reading.
-        let largest = (UNDER_WAY / workers::window(self.threads)).max(1 << 16);
+        let mut largest = (UNDER_WAY / workers::window(self.threads)).max(SMALLEST);
+        if !self.options.selection.interactions.is_empty() {
+            // Products may take many times the room of their text.
+            largest = SMALLEST;
+        }
         let feed = Feed::new(
             self.inputs.clone(),
             self.entry,
@@ -188,11 +200,12 @@ impl<V: Number> Reader<V> {
             let Some(workers) = &self.workers else { return Ok(Next::End) };
             let Some(item) = workers.take(deadline) else { return Ok(Next::Pending) };
             match item {
-                Item::File { name, entry, schema, header_lines } => {
+                Item::File { name, entry, decoder, header_lines } => {
                     self.file = name;
                     self.line = header_lines + 1;
                     self.opened.get_or_insert(entry);
-                    self.schema = schema;
+                    self.schema = decoder.schema();
+                    self.decoder = Some(decoder);
                 }
                 Item::Rows(block, found) => {
                     if let Some(block) = self.enter(block, found) {
@@ -229,6 +242,7 @@ impl<V: Number> Reader<V> {
         for (index, name) in found.names {
             self.names.insert(index, name);
         }
+        self.met |= found.met;
         self.records += block.len() as u64 + found.skipped;
         self.skipped += found.skipped;
         for reason in found.reasons {
@@ -311,6 +325,12 @@ impl<V: Number> Reader<V> {
     /// The names with fixed places; known once the first block has come.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// The names of [`Options::selection`] that nothing in the input had so far, each after its flag.
+    pub fn unmet(&self) -> Vec<String> {
+        let plan = self.decoder.as_ref().and_then(|decoder| decoder.plan());
+        plan.map_or_else(Vec::new, |plan| plan.unmet(self.met))
     }
 
     /// The format; known once the first block has come.

@@ -2,7 +2,7 @@
 
 use super::Item;
 use crate::bytes::{Chunker, Failure, Input, Source};
-use crate::error::{FormatError, Position};
+use crate::error::{FormatError, Position, UsageError};
 use crate::example::format::{self, Decoder, Entry, OpenError, Options};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -131,15 +131,24 @@ impl Feed {
                 .into(),
             }))
         })?;
-        let schema = opened.decoder.schema();
+        if opened.decoder.plan().is_none() && !self.options.selection.is_empty() {
+            let lists = self.options.selection.lists();
+            let (flag, _) = lists.into_iter().find(|(_, list)| !list.is_empty()).unwrap_or_default();
+            let message = format!(
+                "--{flag} takes names of columns, keys or namespaces, and the input's format {} has none; leave the flag out",
+                entry.name
+            );
+            return Err(Box::new(Item::Error(UsageError(message).into())));
+        }
+        let decoder: Arc<dyn Decoder> = opened.decoder.into();
         // Every file has its own header, and all mean the same features by a name.
-        self.options.schema.get_or_insert_with(|| schema.clone());
+        self.options.schema.get_or_insert_with(|| decoder.schema());
         self.file = Some(Open {
             name: name.clone(),
             chunker,
-            decoder: opened.decoder.into(),
+            decoder: decoder.clone(),
             first: Some((chunk, opened.header_bytes)),
         });
-        Ok(Some(Item::File { name, entry, schema, header_lines: opened.header_lines }))
+        Ok(Some(Item::File { name, entry, decoder, header_lines: opened.header_lines }))
     }
 }
