@@ -286,11 +286,11 @@ proptest! {
         let mut json = String::new();
         for &(a, b, city) in &cells {
             let (a, b, c) = (f32::from(a) / 2.0, f32::from(b) / 2.0, CITIES[city]);
-            write!(by_flag, "1,{a},{b},{c}\n").unwrap();
-            write!(json, "{{\"y\":1,\"c\":\"{c}\",\"b\":{b},\"a\":{a}}}\n").unwrap();
+            writeln!(by_flag, "1,{a},{b},{c}").unwrap();
+            writeln!(json, "{{\"y\":1,\"c\":\"{c}\",\"b\":{b},\"a\":{a}}}").unwrap();
             let text = city > 0;
             // Text times a number is written as the number under the name of both, further below.
-            write!(by_hand, "1,{a},{b},{c},{},{},{}\n", a * b, if text { b } else { 0.0 }, u8::from(text)).unwrap();
+            writeln!(by_hand, "1,{a},{b},{c},{},{},{}", a * b, if text { b } else { 0.0 }, u8::from(text)).unwrap();
         }
         let flags = crossed(&["a*b", "b*c", "c*c"]);
         let columns = ["a", "b", "c", "a*b", "b*c", "c*c"];
@@ -320,10 +320,10 @@ proptest! {
         let (mut whole, mut part) = ("a,y,b,c\n".to_owned(), "a,y,c\n".to_owned());
         let (mut lines, mut fewer) = (String::new(), String::new());
         for &(a, b, city) in &cells {
-            write!(whole, "{a},1,{b},{}\n", CITIES[city]).unwrap();
-            write!(part, "{a},1,{}\n", CITIES[city]).unwrap();
-            write!(lines, "1 |a x:{a} 3 |b:2 y:{b} |c c{city}\n").unwrap();
-            write!(fewer, "1 |a x:{a} 3 |c c{city}\n").unwrap();
+            writeln!(whole, "{a},1,{b},{}", CITIES[city]).unwrap();
+            writeln!(part, "{a},1,{}", CITIES[city]).unwrap();
+            writeln!(lines, "1 |a x:{a} 3 |b:2 y:{b} |c c{city}").unwrap();
+            writeln!(fewer, "1 |a x:{a} 3 |c c{city}").unwrap();
         }
         for options in [options(&[], &["b"], &[]), options(&[], &[], &["a", "c"])] {
             let plain = Options::default();
