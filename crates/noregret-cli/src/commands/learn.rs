@@ -307,8 +307,10 @@ impl Learning {
             self.screen.say(&format!("{} bad {records} skipped", self.skipped));
         }
         if self.examples > 0 {
-            for (index, name) in self.reader.names().iter() {
-                names.insert(index, name.into());
+            if names.is_empty() {
+                names = self.reader.names().clone();
+            } else {
+                names.extend(self.reader.names().iter().map(|(index, name)| (index, name.into())));
             }
             self.reader.format_name().unwrap_or("").clone_into(&mut reading.format);
             reading.schema = self.reader.schema().clone();

@@ -57,7 +57,9 @@ impl Progress {
         let book = engine.whole_book();
         let (loss, weight) = (book.loss.value(), book.weight.value());
         let since = weight - self.weight;
-        let certificate = engine.certificate();
+        let weights = engine.weights();
+        let (comparator, radius_from) = engine.comparator_of(&weights);
+        let certificate = engine.certificate_for(&comparator, radius_from);
         let row = ProgressRow {
             examples: engine.examples(),
             average_loss: book.average_loss(),
@@ -66,9 +68,9 @@ impl Progress {
             radius: certificate.as_ref().and_then(|c| c.radius),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
-            bound: engine.bound().and_then(|b| b.regret_at_most),
+            bound: engine.bound_for(&comparator).and_then(|b| b.regret_at_most),
             error_rate: engine.tally().error_rate(),
-            model_norm: engine.weights().norm(),
+            model_norm: weights.norm(),
         };
         self.loss = loss;
         self.weight = weight;
