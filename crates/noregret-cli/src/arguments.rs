@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use noregret::error::UsageError;
 use noregret::example::format::{self, Options};
+use noregret::example::select::Selection;
 use noregret::parameter::{Kind, Parameter, Parameters};
 use noregret::{learner, loss};
 
@@ -39,6 +40,12 @@ pub(crate) fn reading(command: Command) -> Command {
                 .value_parser(value_parser!(u32).range(1..))
                 .help("How many features there are; an index beyond is an error"),
         )
+        .arg(names("interactions", "A*B").help(
+            "Multiply columns, keys or namespaces: names joined by *, several separated by commas; in VW text \
+             first letters too (ab)",
+        ))
+        .arg(names("ignore", "NAME").help("Leave out columns, keys or namespaces, separated by commas"))
+        .arg(names("keep", "NAME").help("Read only these columns, keys or namespaces"))
         .arg(
             option("on-error", "WHAT")
                 .value_parser(["fail", "skip"])
@@ -85,6 +92,11 @@ pub(crate) fn option(name: &'static str, value: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).num_args(1)
 }
 
+/// `--name VALUE,VALUE`, as often as one likes.
+fn names(name: &'static str, value: &'static str) -> Arg {
+    option(name, value).action(ArgAction::Append).value_delimiter(',')
+}
+
 /// `--name VALUE` for a number; what is negative is refused with the reason, not as an unknown flag.
 pub(crate) fn number(name: &'static str, value: &'static str) -> Arg {
     option(name, value).value_parser(value_parser!(f64)).allow_negative_numbers(true)
@@ -110,12 +122,19 @@ pub(crate) fn threads(matches: &ArgMatches) -> usize {
 
 /// What was said about reading.
 pub(crate) fn options(matches: &ArgMatches) -> Options {
+    let list =
+        |name: &str| matches.get_many::<String>(name).map_or_else(Vec::new, |all| all.cloned().collect());
     Options {
         zero_based: matches.get_flag("zero-based"),
         bits: matches.get_one("bits").copied(),
         dimension: matches.get_one("dimension").copied(),
         label: matches.get_one("label").cloned(),
         weight: matches.get_one("weight").cloned(),
+        selection: Selection {
+            interactions: list("interactions"),
+            ignore: list("ignore"),
+            keep: list("keep"),
+        },
         skip: matches.get_one::<String>("on-error").is_some_and(|w| w == "skip"),
         unlabelled: false,
         schema: None,

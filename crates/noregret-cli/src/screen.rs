@@ -52,6 +52,13 @@ impl Screen {
         }
     }
 
+    /// Says which names of `--interactions`, `--ignore` and `--keep` nothing in the input had.
+    pub(crate) fn say_unmet(&self, names: &[String]) {
+        for name in names {
+            self.say(&format!("{name}: nothing in the input has this name"));
+        }
+    }
+
     /// Says a line, above the bar where there is one.
     pub(crate) fn say(&self, text: &str) {
         if self.quiet {

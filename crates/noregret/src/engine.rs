@@ -2,6 +2,7 @@
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
 mod certificate;
+mod class;
 mod config;
 mod limit;
 mod noted;
@@ -17,7 +18,6 @@ use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows, Value};
 use crate::learner::{self, Mixture, Setup, Theorem};
 use crate::loss::{self, Loss, Told};
-use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
@@ -359,29 +359,6 @@ impl Engine {
         self.blocks.book().average_loss()
     }
 
-    /// The class of comparators in force, and where its radius comes from.
-    pub fn comparator(&self) -> (Comparator, Option<&'static str>) {
-        let name = self.config.comparator_name(self.entry);
-        let class = Comparator::new(name, 0.0, self.config.l2).unwrap_or(Comparator::L2 { radius: 0.0 });
-        if name == "ridge" {
-            return (class, None);
-        }
-        let (radius, from) = match (self.config.radius, self.entry.default_radius) {
-            (Some(radius), _) => (radius, "flag"),
-            (None, _) if name == "simplex" => (1.0, "default"),
-            (None, Some(radius)) => (radius, "default"),
-            (None, None) => (class.norm(self.machine.weights().iter()), "model"),
-        };
-        let complete = self.config.dimension.is_some_and(|d| d as usize == self.dimension());
-        (
-            match class {
-                Comparator::Simplex { .. } => Comparator::Simplex { radius, complete },
-                other => other.with_radius(radius),
-            },
-            Some(from),
-        )
-    }
-
     /// What the ledger proves now, against the class in force.
     pub fn certificate(&self) -> Option<Certificate> {
         let (comparator, from) = self.comparator();
@@ -405,18 +382,6 @@ impl Engine {
     ) -> Option<Certificate> {
         let best = self.best_at_least(comparator)?;
         Certificate::new(comparator, radius_from, best, &self.whole_book())
-    }
-
-    fn fixed_comparator(&self) -> Option<Comparator> {
-        let (comparator, from) = self.comparator();
-        (from != Some("model")).then_some(comparator)
-    }
-
-    /// What the learner's theorem says of the first pass.
-    pub fn bound(&self) -> Option<Stated> {
-        let n = self.whole_book().weight.value();
-        let theorem = self.first.as_ref().map_or_else(|| self.theorem(), |first| first.theorem.clone());
-        (n > 0.0).then(|| bound::state(theorem, &self.comparator().0, n))
     }
 
     /// The learner's theorem with what was observed in the first pass.

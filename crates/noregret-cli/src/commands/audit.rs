@@ -178,8 +178,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let (dimension, nonzeros) = (auditor.dimension(), auditor.nonzeros());
     drop(auditor);
     let (in_memory, skipped) = (source.in_memory(), source.skipped());
+    let unmet = if model.is_none() { source.reader().unmet() } else { Vec::new() };
     drop(source);
     screen.end_bar();
+    screen.say_unmet(&unmet);
     let audited = Audited {
         setting: &setting,
         run: past.as_ref(),

@@ -151,6 +151,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     if let Some(problem) = problem {
         return Err(problem.into());
     }
+    screen.say_unmet(&reader.unmet());
     skipped += reader.skipped();
     if skipped > 0 {
         screen.say(&format!("{skipped} bad records skipped"));

@@ -214,6 +214,11 @@ fn describe(model: &AnyModel, parts: &[Part]) -> String {
     line("features", format!("{}{}", engine.dimension(), if config.bias { " and a bias" } else { "" }));
     let hashed = model.reading.schema.bits.map_or(String::new(), |b| format!(", names hashed to {b} bits"));
     line("format", format!("{}{hashed}", model.reading.format));
+    for (flag, list) in model.reading.selection.lists() {
+        if !list.is_empty() {
+            line(flag, list.join(","));
+        }
+    }
     line("labels", model.labels.describe().trim_start_matches("labels: ").to_owned());
     line("norm", format!("{:.6}", norm(parts)));
     line("weights", format!("{} are not zero", nonzeros(parts)));

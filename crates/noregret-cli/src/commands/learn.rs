@@ -142,6 +142,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         dimension: options.dimension,
         label: options.label.clone(),
         weight: options.weight.clone(),
+        selection: options.selection.clone(),
         ..resumed.as_ref().map_or_else(Reading::default, |model| model.reading.clone())
     };
     let (mut engine, labels) = match resumed {
@@ -339,13 +340,16 @@ impl Learning {
         for reason in self.reader.reasons() {
             self.screen.say(&format!("skipped: {reason}"));
         }
+        self.screen.say_unmet(&self.reader.unmet());
         if self.skipped > 0 {
             let records = if self.skipped == 1 { "record" } else { "records" };
             self.screen.say(&format!("{} bad {records} skipped", self.skipped));
         }
         if self.examples > 0 {
-            for (index, name) in self.reader.names().iter() {
-                names.insert(index, name.into());
+            if names.is_empty() {
+                names = self.reader.names().clone();
+            } else {
+                names.extend(self.reader.names().iter().map(|(index, name)| (index, name.into())));
             }
             self.reader.format_name().unwrap_or("").clone_into(&mut reading.format);
             reading.schema = self.reader.schema().clone();

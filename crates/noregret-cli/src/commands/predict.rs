@@ -57,12 +57,16 @@ pub(crate) fn as_learned<E>(model: &ModelOf<E>, said: Options) -> Result<Options
     if said.zero_based && !reading.zero_based {
         return Err(contradiction("zero-based", String::new(), "indices from 1".to_owned()).into());
     }
+    if let Some((flag, said, is)) = reading.selection.contradiction(&said.selection) {
+        return Err(contradiction(flag, said, is).into());
+    }
     Ok(Options {
         zero_based: reading.zero_based,
         bits: reading.bits,
         dimension: reading.dimension,
         label: said.label.or_else(|| reading.label.clone()),
         weight: said.weight.or_else(|| reading.weight.clone()),
+        selection: reading.selection.clone(),
         schema: (reading.format != "libsvm").then(|| reading.schema.clone()),
         ..said
     })

@@ -180,6 +180,7 @@ fn read(
         }
     }
     screen.end_bar();
+    screen.say_unmet(&reader.unmet());
     skipped += reader.skipped();
     for reason in reader.reasons() {
         screen.say(&format!("skipped: {reason}"));

@@ -10,6 +10,7 @@ pub mod names;
 pub mod number;
 mod quote;
 pub mod reader;
+pub mod select;
 mod text;
 pub mod write;
 

@@ -7,7 +7,7 @@
 mod feed;
 mod workers;
 
-use super::format::{self, About, Entry, Options};
+use super::format::{self, About, Decoder, Entry, Options};
 use super::names::{NameTable, Schema};
 use super::number::Number;
 use super::{Block, format::Problem};
@@ -25,6 +25,9 @@ pub const CHUNK_BYTES: usize = 1 << 20;
 /// About how much text may be under way, however many threads there are: with the blocks made from it
 /// this is most of the memory that reading takes.
 const UNDER_WAY: usize = 8 << 20;
+
+/// Chunks are made no smaller than this, unless the caller wants it.
+const SMALLEST: usize = 1 << 16;
 
 /// How many reasons for skipped records are kept.
 pub const KEPT_REASONS: usize = 10;
@@ -45,7 +48,14 @@ pub enum Next<V = f32> {
 #[allow(clippy::large_enum_variant, reason = "one per chunk, and nearly always the large one")]
 enum Item<V> {
     /// A file begins.
-    File { name: Arc<str>, entry: &'static Entry, about: Box<About>, header_lines: u64 },
+    File {
+        name: Arc<str>,
+        entry: &'static Entry,
+        about: Box<About>,
+        /// None where records are not lines.
+        decoder: Option<Arc<dyn Decoder>>,
+        header_lines: u64,
+    },
     /// Rows, and what else their chunk held.
     Rows(Block<V>, format::Found),
     /// An input cannot be read on.
@@ -94,6 +104,9 @@ pub struct Reader<V: Number = f32> {
     opened: Option<&'static Entry>,
     about: Option<Box<About>>,
     kept: Kept,
+    decoder: Option<Arc<dyn Decoder>>,
+    /// The names of the selection that were in the input.
+    met: u64,
 }
 
 impl Reader {
@@ -145,6 +158,8 @@ impl<V: Number> Reader<V> {
             opened: None,
             about: None,
             kept: Kept::default(),
+            decoder: None,
+            met: 0,
         };
         reader.start()?;
         Ok(reader)
@@ -153,7 +168,11 @@ impl<V: Number> Reader<V> {
     fn start(&mut self) -> Result<()> {
         self.bytes_read = Arc::default();
         // Many threads have small chunks, but none so small that handing them over costs more than reading.
-        let largest = (UNDER_WAY / workers::window(self.threads)).max(1 << 16);
+        let mut largest = (UNDER_WAY / workers::window(self.threads)).max(SMALLEST);
+        if !self.options.selection.interactions.is_empty() {
+            // Products may take many times the room of their text.
+            largest = SMALLEST;
+        }
         let feed = Feed::new(
             self.inputs.clone(),
             self.entry,
@@ -191,11 +210,12 @@ impl<V: Number> Reader<V> {
             let Some(workers) = &self.workers else { return Ok(Next::End) };
             let Some(item) = workers.take(deadline) else { return Ok(Next::Pending) };
             match item {
-                Item::File { name, entry, about, header_lines } => {
+                Item::File { name, entry, about, decoder, header_lines } => {
                     self.file = name;
                     self.line = header_lines + 1;
                     self.opened.get_or_insert(entry);
                     self.about = Some(about);
+                    self.decoder = decoder;
                 }
                 Item::Rows(block, found) => {
                     if let Some(block) = self.enter(block, found) {
@@ -232,6 +252,7 @@ impl<V: Number> Reader<V> {
         for (index, name) in found.names {
             self.names.insert(index, name);
         }
+        self.met |= found.met;
         self.records += block.len() as u64 + found.skipped;
         self.skipped += found.skipped;
         for reason in found.reasons {
@@ -315,6 +336,12 @@ impl<V: Number> Reader<V> {
     pub fn schema(&self) -> &Schema {
         const NONE: &Schema = &Schema { columns: Vec::new(), bits: None };
         self.about.as_ref().map_or(NONE, |about| &about.schema)
+    }
+
+    /// The names of [`Options::selection`] that nothing in the input had so far, each after its flag.
+    pub fn unmet(&self) -> Vec<String> {
+        let plan = self.decoder.as_ref().and_then(|decoder| decoder.plan());
+        plan.map_or_else(Vec::new, |plan| plan.unmet(self.met))
     }
 
     /// How records are read: what was asked for, completed by what a cache says of itself once the first block has

@@ -210,10 +210,10 @@ pub(super) fn find_named(
     }
 }
 
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[impl AsRef<str>]) -> String {
     const SHOWN: usize = 30;
     let shown: Vec<_> =
-        names.iter().take(SHOWN).map(|name| format!("`{}`", excerpt(name.as_bytes()))).collect();
+        names.iter().take(SHOWN).map(|name| format!("`{}`", excerpt(name.as_ref().as_bytes()))).collect();
     match names.len() {
         0 => "none".into(),
         n if n > SHOWN => format!("{} and {} more", shown.join(", "), n - SHOWN),

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::example::LabelMap;
 use crate::example::hash::LARGEST_BITS;
 use crate::example::names::{NameTable, Schema};
+use crate::example::select::Selection;
 use crate::multiclass::Pupil;
 use container::{Container, Section};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct Reading {
     pub label: Option<String>,
     /// The weight's column or key.
     pub weight: Option<String>,
+    /// Which names were read, and which multiplied.
+    #[serde(default, skip_serializing_if = "Selection::is_empty")]
+    pub selection: Selection,
     /// Names with fixed places, and how others are hashed.
     pub schema: Schema,
 }

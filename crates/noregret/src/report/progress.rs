@@ -50,7 +50,9 @@ impl Told for Engine {
 
     fn row(&self) -> ProgressRow {
         let book = self.whole_book();
-        let certificate = self.certificate();
+        let weights = self.weights();
+        let (comparator, radius_from) = self.comparator_of(&weights);
+        let certificate = self.certificate_for(&comparator, radius_from);
         ProgressRow {
             examples: self.examples(),
             average_loss: book.average_loss(),
@@ -59,9 +61,9 @@ impl Told for Engine {
             radius: certificate.as_ref().and_then(|c| c.radius),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
-            bound: self.bound().and_then(|b| b.regret_at_most),
+            bound: self.bound_for(&comparator).and_then(|b| b.regret_at_most),
             error_rate: self.tally().error_rate(),
-            model_norm: self.weights().norm(),
+            model_norm: weights.norm(),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
 use crate::example::digits;
 use crate::example::names::Schema;
 use crate::example::number::Number;
+use crate::example::select::Plan;
 use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
 
@@ -59,8 +60,11 @@ fn sniff(beginning: &[u8]) -> bool {
 pub(super) enum Role {
     Label,
     Weight,
+    Ignored,
     Feature {
         place: u32,
+        /// The factors of products that it is.
+        factors: u64,
         /// `column=`, before a text cell.
         prefix: Box<[u8]>,
     },
@@ -77,6 +81,7 @@ pub(super) struct Csv {
     places: Vec<u32>,
     pub(super) schema: Schema,
     pub(super) limit: Limit,
+    plan: Plan,
     pub(super) skip: bool,
     pub(super) unlabelled: bool,
 }
@@ -191,14 +196,16 @@ impl Splitter {
 impl Csv {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let (mut splitter, mut buffer) = (Splitter::default(), Vec::new());
-        text::records(
+        let found = text::records(
             chunk,
             self.skip,
             block,
             scratch,
             |chunk, from| splitter.split(chunk, from),
             |text, length, row| self.read(text, length, row, &mut buffer),
-        )
+        );
+        // The header was asked about names already.
+        Found { met: u64::MAX, ..found }
     }
 
     fn read<V: Number>(
@@ -224,7 +231,10 @@ impl Csv {
         };
         // A field too many or too few is the cause of whatever else looks wrong.
         match read {
-            Ok(count) if count == self.roles.len() => Ok(Some(head)),
+            Ok(count) if count == self.roles.len() => {
+                self.plan.cross(row)?;
+                Ok(Some(head))
+            }
             Ok(_) => Err(self.miscounted(record).unwrap_or_else(|| Fault::new(0, "too few fields"))),
             Err(fault) => Err(self.miscounted(record).unwrap_or(fault)),
         }
@@ -320,23 +330,26 @@ impl Csv {
         head: &mut Head,
     ) -> Result<(), Fault> {
         match role {
+            Role::Ignored => Ok(()),
             Role::Feature { .. } if text.is_empty() => Ok(()),
-            Role::Feature { place, prefix } => {
+            Role::Feature { place, prefix, factors } => {
                 let bare = text::trim(text);
                 if !text::may_be_number(bare) {
-                    return self.word(prefix, at, text, row);
+                    return self.word(prefix, at, text, *factors, row);
                 }
                 match text::number::<V>(bare) {
                     Some(value) if value == V::ZERO => Ok(()),
                     Some(value) => {
                         self.limit.check(*place, at)?;
                         row.place(*place, value);
+                        let name = &prefix[..prefix.len() - 1];
+                        row.parts.add(*factors, (*place, value), true, |text| text.extend_from_slice(name));
                         Ok(())
                     }
                     None if text::wide(bare).is_some() => {
                         Err(Fault::new(at, text::no_number::<V>("the cell", bare)))
                     }
-                    None => self.word(prefix, at, text, row),
+                    None => self.word(prefix, at, text, *factors, row),
                 }
             }
             Role::Label => {
@@ -361,6 +374,7 @@ impl Csv {
         prefix: &[u8],
         at: usize,
         text: &[u8],
+        factors: u64,
         row: &mut Row<'_, V>,
     ) -> Result<(), Fault> {
         row.text.clear();
@@ -373,6 +387,8 @@ impl Csv {
         };
         self.limit.check(index, at)?;
         row.push(index, V::ONE, |_| {});
+        let Row { parts, text, .. } = row;
+        parts.add(factors, (index, V::ONE), false, |name| name.extend_from_slice(text));
         Ok(())
     }
 }
@@ -388,6 +404,10 @@ impl Decoder for Csv {
 
     fn schema(&self) -> Schema {
         self.schema.clone()
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        Some(&self.plan)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::error::UsageError;
 use crate::example::Block;
 use crate::example::names::Schema;
 use crate::example::number::Number;
+use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Head, Limit, Row};
 use walk::{Buffers, Walk};
 
@@ -44,6 +45,7 @@ struct Jsonl {
     label: Option<Box<[u8]>>,
     weight: Option<Box<[u8]>>,
     limit: Limit,
+    plan: Plan,
     skip: bool,
     unlabelled: bool,
 }
@@ -59,13 +61,16 @@ fn open(options: &Options, beginning: &[u8]) -> Result<Opened, OpenError> {
     }
     let bits = text::bits(options)?;
     let schema = options.schema.clone().unwrap_or(Schema { columns: Vec::new(), bits });
+    let limit = Limit::new(options);
+    let plan = Plan::new(&options.selection, Naming::columns(&schema), limit).map_err(OpenError::Usage)?;
     let bytes = |name: &str| Box::from(name.as_bytes());
     let decoder = Jsonl {
         columns: schema.columns.iter().map(|name| bytes(name)).zip(0..).collect(),
         schema,
         label: label.as_deref().map(bytes),
         weight: options.weight.as_deref().map(bytes),
-        limit: Limit::new(options),
+        limit,
+        plan,
         skip: options.skip,
         unlabelled: options.unlabelled,
     };
@@ -161,6 +166,7 @@ impl Jsonl {
         let mut walk = Walk::new(self, row, buffers);
         walk.object(&mut json).and_then(|()| json.end()).map_err(|error| fault(record, &error))?;
         let (label, weight) = walk.said();
+        self.plan.cross(row)?;
         let lacks = |what: &str, key: Option<&[u8]>| {
             let key = key.map_or("no key was named".into(), |key| format!("`{}`", text::excerpt(key)));
             Fault::new(0, format!("the record has no {what} ({key})"))
@@ -190,6 +196,10 @@ impl Decoder for Jsonl {
 
     fn schema(&self) -> Schema {
         self.schema.clone()
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        Some(&self.plan)
     }
 }
 

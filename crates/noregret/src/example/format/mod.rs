@@ -10,6 +10,7 @@ pub mod vw;
 
 use super::Block;
 use super::names::Schema;
+use super::select::{Parts, Plan, Selection};
 use crate::bytes::{Content, Failure};
 use crate::error::UsageError;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct Options {
     pub label: Option<String>,
     /// The column or key that holds the importance weight (formats with names).
     pub weight: Option<String>,
+    /// Which names are read, and which are multiplied (formats with names).
+    pub selection: Selection,
     /// Drop bad records and count them, rather than stop at the first.
     pub skip: bool,
     /// Records may have no label (predicting).
@@ -60,6 +63,8 @@ pub struct Found {
     pub names: Vec<(u32, Box<str>)>,
     /// The first record that could not be read; the rows before it are in the block.
     pub problem: Option<Problem>,
+    /// The names of [`Selection`] that this thread has met, as bits.
+    pub met: u64,
     /// Records dropped because of `Options::skip`, and the first few reasons.
     pub skipped: u64,
     /// At most [`KEPT_REASONS`] reasons.
@@ -70,16 +75,30 @@ pub struct Found {
 pub const KEPT_REASONS: usize = 10;
 
 /// Buffers that one parsing thread keeps, so that decoding allocates nothing per row.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scratch<V = f32> {
     /// The features of a row whose indices do not ascend, in the order in which they should.
     pub order: Vec<Place>,
     /// Their values, in the order in which they came.
     pub values: Vec<V>,
+    /// The features of a row that are factors of products.
+    pub parts: Parts<V>,
     /// A place to build names.
     pub text: Vec<u8>,
     /// One bit per hashed index: its name has been reported already.
     pub seen: Vec<u64>,
+}
+
+impl<V> Default for Scratch<V> {
+    fn default() -> Self {
+        Self {
+            order: Vec::new(),
+            values: Vec::new(),
+            parts: Parts::default(),
+            text: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
 }
 
 /// A feature of a row: its index, and how many came before it. Ordered by these.
@@ -119,6 +138,11 @@ pub trait Decoder: Send + Sync {
 
     /// The names that have fixed places, and how others are hashed.
     fn schema(&self) -> Schema;
+
+    /// What was made of [`Options::selection`]; `None` where features have no names to select by.
+    fn plan(&self) -> Option<&Plan> {
+        None
+    }
 }
 
 /// A decoder made from the beginning of an input.

@@ -15,6 +15,7 @@ use crate::example::digits::{self, WINDOW, others, stops, word};
 use crate::example::hash::{mask, murmur3, murmur3_word, vw_name, vw_namespace};
 use crate::example::names::Schema;
 use crate::example::number::Number;
+use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
 
@@ -34,6 +35,7 @@ struct Vw {
     /// Whether features need no check of their indices, so that usual ones can be read in the short way.
     usual: bool,
     limit: Limit,
+    plan: Plan,
     skip: bool,
     unlabelled: bool,
 }
@@ -55,7 +57,8 @@ fn decoder(options: &Options) -> Result<Vw, OpenError> {
     };
     let limit = Limit::new(options);
     let usual = limit.allows(mask(bits));
-    Ok(Vw { bits, usual, limit, skip: options.skip, unlabelled: options.unlabelled })
+    let plan = Plan::new(&options.selection, Naming::Spaces { bits }, limit).map_err(OpenError::Usage)?;
+    Ok(Vw { bits, usual, limit, plan, skip: options.skip, unlabelled: options.unlabelled })
 }
 
 /// A bar with no more before it than a label, numbers and a tag.
@@ -180,6 +183,7 @@ impl Vw {
         while at < line.len() {
             at = self.namespace(text, length, at + 1, row)?;
         }
+        self.plan.cross(row)?;
         Ok(Some(head))
     }
 
@@ -245,10 +249,19 @@ impl Vw {
         if space.is_empty() && line.get(end) == Some(&b':') {
             return Err(Fault::new(end, "a namespace needs a name before its scale: `|name:scale`"));
         }
+        let mut factors = 0;
+        if !self.plan.is_empty() {
+            let names = self.plan.matches(space);
+            row.parts.meet(names);
+            if self.plan.leaves_out(names) {
+                return Ok(memchr(b'|', &line[end..]).map_or(length, |bar| end + bar));
+            }
+            factors = self.plan.factors(names);
+        }
         let seed = vw_namespace(space);
         let (scale, mut at) = number_after::<V>(line, end, "the namespace's scale")?;
         let mut nameless = 0_u32;
-        let usual = self.usual && scale == V::ONE;
+        let usual = self.usual && scale == V::ONE && factors == 0;
         loop {
             if usual {
                 at = self.usual(text, at, space, seed, row);
@@ -274,8 +287,10 @@ impl Vw {
             let index = hash & mask(self.bits);
             self.limit.check(index, at)?;
             row.push(index, scaled, |text| {
+                text.clear();
                 audit_name(text, space, name, nameless);
             });
+            row.parts.add(factors, (index, scaled), true, |text| audit_name(text, space, name, nameless));
             nameless += u32::from(name.is_empty());
             at = next;
         }
@@ -307,7 +322,10 @@ impl<V: Number> Usual<'_, '_, V> {
     fn note(&mut self, feature: &[u8], index: u32, value: V) {
         if value != V::ZERO {
             let name = &feature[1..name_end(feature, 1)];
-            self.row.note(index, |text| audit_name(text, self.space, name, 0));
+            self.row.note(index, |text| {
+                text.clear();
+                audit_name(text, self.space, name, 0);
+            });
         }
     }
 }
@@ -353,10 +371,9 @@ fn long<V: Number>(rest: &[u8], seed: u32) -> Option<Feature<V>> {
     matches!(window[length], b' ' | b'\n').then_some(Feature { index: hash, value, length: end + length })
 }
 
-/// The name as VW's audit prints it; a feature without a name gets its number within the namespace
+/// Writes the name as VW's audit prints it; a feature without a name gets its number within the namespace
 /// (`space^:0`), which no name can look like.
 fn audit_name(text: &mut Vec<u8>, space: &[u8], name: &[u8], nameless: u32) {
-    text.clear();
     if !space.is_empty() {
         text.extend_from_slice(space);
         text.push(b'^');
@@ -379,6 +396,10 @@ impl Decoder for Vw {
 
     fn schema(&self) -> Schema {
         Schema { columns: Vec::new(), bits: Some(self.bits) }
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        Some(&self.plan)
     }
 }
 

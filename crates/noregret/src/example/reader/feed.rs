@@ -2,7 +2,7 @@
 
 use super::Item;
 use crate::bytes::{Chunker, Content, Failure, Input, Source, Whole};
-use crate::error::{FormatError, Position};
+use crate::error::{FormatError, Position, UsageError};
 use crate::example::format::{self, About, Decoder, Entry, OpenError, Options, Table};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::AtomicU64;
@@ -132,8 +132,9 @@ impl Feed {
             }
             let table =
                 open(&self.options, content, &self.bytes_read).map_err(|error| refused(&name, error))?;
+            self.no_selection(entry, "is no text")?;
             let about = table.about();
-            return Ok(Some(self.enter(name, entry, about, 0, Open::Table(table))));
+            return Ok(Some(self.enter(name, entry, about, None, 0, Open::Table(table))));
         }
         let quoted = recognised.is_some_and(|entry| entry.quoted);
         let mut chunker = Chunker::new(source, self.chunk_bytes, quoted);
@@ -152,11 +153,27 @@ impl Feed {
             ))));
         };
         let opened = (entry.open)(&self.options, &chunk).map_err(|error| refused(&name, error))?;
+        if opened.decoder.plan().is_none() {
+            self.no_selection(entry, "has none")?;
+        }
         let schema = opened.decoder.schema();
         let about = About { schema, options: self.options.clone(), meaning: entry };
+        let decoder: Arc<dyn Decoder> = opened.decoder.into();
         let text =
-            Open::Text { chunker, decoder: opened.decoder.into(), first: Some((chunk, opened.header_bytes)) };
-        Ok(Some(self.enter(name, entry, about, opened.header_lines, text)))
+            Open::Text { chunker, decoder: decoder.clone(), first: Some((chunk, opened.header_bytes)) };
+        Ok(Some(self.enter(name, entry, about, Some(decoder), opened.header_lines, text)))
+    }
+
+    /// Refuses flags that select by names.
+    fn no_selection<V>(&self, entry: &Entry, why: &str) -> Result<(), Box<Item<V>>> {
+        let lists = self.options.selection.lists();
+        let Some((flag, _)) = lists.into_iter().find(|(_, list)| !list.is_empty()) else { return Ok(()) };
+        let message = format!(
+            "--{flag} takes names of columns, keys or namespaces of text, and the input's format {} {why}; leave the \
+             flag out",
+            entry.name
+        );
+        Err(Box::new(Item::Error(UsageError(message).into())))
     }
 
     fn enter<V>(
@@ -164,6 +181,7 @@ impl Feed {
         name: Arc<str>,
         entry: &'static Entry,
         about: About,
+        decoder: Option<Arc<dyn Decoder>>,
         header_lines: u64,
         file: Open,
     ) -> Item<V> {
@@ -172,7 +190,7 @@ impl Feed {
         // Every file has its own header, and all mean the same features by a name.
         self.options = about.options.clone();
         self.options.schema.get_or_insert_with(|| about.schema.clone());
-        Item::File { name, entry, about: Box::new(about), header_lines }
+        Item::File { name, entry, about: Box::new(about), decoder, header_lines }
     }
 }
 

@@ -6,6 +6,7 @@ use super::beyond;
 use crate::example::digits::RUN;
 use crate::example::format::{Found, KEPT_REASONS, Place, Problem, Scratch};
 use crate::example::number::Number;
+use crate::example::select::Parts;
 use crate::example::{Block, Label};
 
 /// What is wrong within a record: how many bytes of the record are before it, and why.
@@ -51,6 +52,8 @@ pub(in crate::example) struct Row<'a, V> {
     values: &'a mut Vec<V>,
     /// A place to build names.
     pub(in crate::example) text: &'a mut Vec<u8>,
+    /// The features that are factors of products.
+    pub(in crate::example) parts: &'a mut Parts<V>,
     seen: &'a mut Vec<u64>,
     names: &'a mut Vec<(u32, Box<str>)>,
 }
@@ -152,10 +155,12 @@ pub(in crate::example) fn records<V: Number>(
         let record = chunk[from..end].strip_suffix(b"\r").unwrap_or(&chunk[from..end]);
         let known = found.names.len();
         let row_start = block.indices.len();
+        scratch.parts.clear();
         let mut row = Row {
             indices: &mut block.indices,
             values: &mut block.values,
             text: &mut scratch.text,
+            parts: &mut scratch.parts,
             seen: &mut scratch.seen,
             names: &mut found.names,
         };
@@ -182,6 +187,7 @@ pub(in crate::example) fn records<V: Number>(
                     let rest = &chunk[from..];
                     let open = u64::from(rest.last() != Some(&b'\n'));
                     found.lines += memchr_iter(b'\n', rest).count() as u64 + open;
+                    found.met = scratch.parts.met();
                     return found;
                 }
                 found.skipped += 1;
@@ -193,6 +199,7 @@ pub(in crate::example) fn records<V: Number>(
         found.lines += inner + 1;
         from = end + 1;
     }
+    found.met = scratch.parts.met();
     found
 }
 

@@ -197,6 +197,7 @@ fn feature<V: Number>(
     head: &mut Head,
 ) -> Result<(), Fault> {
     match role {
+        Role::Ignored => {}
         Role::Label => {
             head.label_at = at;
             head.label = cell.label(csv.unlabelled).map_err(|message| Fault::new(at, message))?;

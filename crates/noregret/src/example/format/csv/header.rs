@@ -6,6 +6,7 @@ use super::{Csv, Field, Role, SLOW, Splitter};
 use crate::error::UsageError;
 use crate::example::format::{OpenError, Opened, Options};
 use crate::example::names::Schema;
+use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Limit};
 
 /// The separator that a header uses: a comma if it has one outside quotes, else a tab, else a
@@ -78,10 +79,10 @@ pub(in crate::example::format) fn columns(
     separator: u8,
     refuse: impl Fn(usize, String) -> OpenError,
 ) -> Result<Csv, OpenError> {
-    let (roles, schema) = roles(options, names, refuse)?;
+    let (roles, schema, plan) = roles(options, names, refuse)?;
     let limit = Limit::new(options);
     let place = |role: &Role| match role {
-        Role::Feature { place, .. } if limit.allows(*place) => *place,
+        Role::Feature { place, factors: 0, .. } if limit.allows(*place) => *place,
         _ => SLOW,
     };
     Ok(Csv {
@@ -90,6 +91,7 @@ pub(in crate::example::format) fn columns(
         roles,
         schema,
         limit,
+        plan,
         skip: options.skip,
         unlabelled: options.unlabelled,
     })
@@ -122,12 +124,13 @@ fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Faul
     Ok((names, places))
 }
 
-/// What each column is, and the schema: the model's, or all columns that are features.
+/// What each column is, the schema (the model's, or all columns that are features, then products), and what
+/// was made of the selection.
 fn roles(
     options: &Options,
     names: &[String],
     refuse: impl Fn(usize, String) -> OpenError,
-) -> Result<(Vec<Role>, Schema), OpenError> {
+) -> Result<(Vec<Role>, Schema, Plan), OpenError> {
     let usage = |message: String| OpenError::Usage(UsageError(message));
     let label = text::find_label(options, names, "column")?;
     let weight = match &options.weight {
@@ -141,11 +144,15 @@ fn roles(
         )));
     }
     let bits = text::bits(options)?;
+    let naming = Naming::columns(&Schema::default());
+    let mut plan = Plan::new(&options.selection, naming, Limit::new(options)).map_err(OpenError::Usage)?;
     let feature = |k: &usize| Some(*k) != label && Some(*k) != weight;
-    let schema = options.schema.clone().unwrap_or_else(|| Schema {
-        columns: (0..names.len()).filter(feature).map(|k| names[k].clone()).collect(),
-        bits,
-    });
+    let features = (0..names.len()).filter(feature).map(|k| &names[k]);
+    let schema = match &options.schema {
+        Some(schema) => schema.clone(),
+        None => Schema { columns: with_places(&plan, &features.collect::<Vec<_>>()).map_err(usage)?, bits },
+    };
+    plan.place_by(&schema);
     text::fits(schema.columns.len(), bits).map_err(usage)?;
     let known: HashMap<&str, u32> = schema.columns.iter().map(String::as_str).zip(0..).collect();
     let mut roles = Vec::with_capacity(names.len());
@@ -154,13 +161,37 @@ fn roles(
             Role::Label
         } else if Some(k) == weight {
             Role::Weight
+        } else if plan.leaves_out(plan.matches(name.as_bytes())) {
+            Role::Ignored
         } else if let Some(&place) = known.get(name.as_str()) {
-            Role::Feature { place, prefix: format!("{name}=").into_bytes().into() }
+            let factors = plan.factors(plan.matches(name.as_bytes()));
+            Role::Feature { place, factors, prefix: format!("{name}=").into_bytes().into() }
         } else {
             let name = text::excerpt(name.as_bytes());
             let message = format!("the column `{name}` is unknown to the model");
             return Err(refuse(k, message));
         });
     }
-    Ok((roles, schema))
+    Ok((roles, schema, plan))
+}
+
+/// The columns that have places: the features that are read, in the header's order, and then the products.
+fn with_places(plan: &Plan, features: &[&String]) -> Result<Vec<String>, String> {
+    let met = features.iter().fold(0, |met, name| met | plan.matches(name.as_bytes()));
+    if let Some(flag) = plan.unmet(met).first() {
+        let list = text::list(features);
+        return Err(format!("`{flag}`: there is no such column among the features; there are {list}"));
+    }
+    let read = features.iter().filter(|name| !plan.leaves_out(plan.matches(name.as_bytes())));
+    let mut columns: Vec<String> = read.map(|name| (*name).clone()).collect();
+    for product in plan.columns() {
+        if columns.contains(&product) {
+            return Err(format!(
+                "`--interactions {product}`: there is a column `{product}` already; leave out the flag, or the \
+                 column with --ignore"
+            ));
+        }
+        columns.push(product);
+    }
+    Ok(columns)
 }

@@ -79,14 +79,24 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
         if self.at(self.decoder.weight.as_deref()) {
             return self.set_weight(scalar);
         }
+        let plan = &self.decoder.plan;
+        let mut factors = 0;
+        if !plan.is_empty() {
+            let names = plan.matches(&self.buffers.path);
+            self.row.parts.meet(names);
+            if plan.leaves_out(names) {
+                return Ok(());
+            }
+            factors = plan.factors(names);
+        }
         match *scalar {
-            Scalar::Number(_, value) if value.is_finite() => self.value(value),
+            Scalar::Number(_, value) if value.is_finite() => self.value(value, factors),
             Scalar::Number(wide, _) => {
                 Err(format!("the value {wide:e} of `{}` is {}", self.path(), text::beyond::<V>()))
             }
-            Scalar::Truth(truth) => self.value(if truth { V::ONE } else { V::ZERO }),
+            Scalar::Truth(truth) => self.value(if truth { V::ONE } else { V::ZERO }, factors),
             Scalar::Text("") => Ok(()),
-            Scalar::Text(text) => self.word(text),
+            Scalar::Text(text) => self.word(text, factors),
         }
     }
 
@@ -116,8 +126,8 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
         Ok(())
     }
 
-    /// A feature with the name of the path.
-    fn value(&mut self, value: V) -> Result<(), String> {
+    /// A feature with the name of the path, and a factor that these names mean.
+    fn value(&mut self, value: V, factors: u64) -> Result<(), String> {
         if value == V::ZERO {
             return Ok(());
         }
@@ -126,6 +136,7 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
         if let Some(&place) = if columns.is_empty() { None } else { columns.get(&path[..]) } {
             self.decoder.limit.check(place, 0).map_err(|fault| fault.message)?;
             self.row.place(place, value);
+            self.row.parts.add(factors, (place, value), true, |text| text.extend_from_slice(path));
             return Ok(());
         }
         let Some(index) = self.decoder.schema.hashed(path) else {
@@ -133,11 +144,12 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
         };
         self.decoder.limit.check(index, 0).map_err(|fault| fault.message)?;
         self.row.push(index, value, |text| text.clone_from(path));
+        self.row.parts.add(factors, (index, value), true, |text| text.extend_from_slice(path));
         Ok(())
     }
 
     /// The feature `path=word`.
-    fn word(&mut self, word: &str) -> Result<(), String> {
+    fn word(&mut self, word: &str, factors: u64) -> Result<(), String> {
         let name = &mut *self.row.text;
         name.clear();
         name.extend_from_slice(&self.buffers.path);
@@ -148,6 +160,8 @@ impl<'a, 'r, V: Number> Walk<'a, 'r, V> {
         };
         self.decoder.limit.check(index, 0).map_err(|fault| fault.message)?;
         self.row.push(index, V::ONE, |_| {});
+        let Row { parts, text, .. } = &mut *self.row;
+        parts.add(factors, (index, V::ONE), false, |name| name.extend_from_slice(text));
         Ok(())
     }
 

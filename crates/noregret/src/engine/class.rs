@@ -1,0 +1,57 @@
+//! Whom a model is compared with, and what its theorem says against them.
+
+use super::Engine;
+use crate::regret::Comparator;
+use crate::regret::bound::{self, Stated};
+use crate::round::Vector;
+
+impl Engine {
+    /// The class of comparators in force, and where its radius comes from.
+    pub fn comparator(&self) -> (Comparator, Option<&'static str>) {
+        self.class(|class| class.norm(self.machine.weights().iter()))
+    }
+
+    /// The same, for whoever has the current weights already: to go through all of them is what it costs.
+    pub fn comparator_of(&self, weights: &Vector) -> (Comparator, Option<&'static str>) {
+        self.class(|class| class.norm(weights.iter()))
+    }
+
+    fn class(&self, norm: impl FnOnce(&Comparator) -> f64) -> (Comparator, Option<&'static str>) {
+        let name = self.config.comparator_name(self.entry);
+        let class = Comparator::new(name, 0.0, self.config.l2).unwrap_or(Comparator::L2 { radius: 0.0 });
+        if name == "ridge" {
+            return (class, None);
+        }
+        let (radius, from) = match (self.config.radius, self.entry.default_radius) {
+            (Some(radius), _) => (radius, "flag"),
+            (None, _) if name == "simplex" => (1.0, "default"),
+            (None, Some(radius)) => (radius, "default"),
+            (None, None) => (norm(&class), "model"),
+        };
+        let complete = self.config.dimension.is_some_and(|d| d as usize == self.dimension());
+        (
+            match class {
+                Comparator::Simplex { .. } => Comparator::Simplex { radius, complete },
+                other => other.with_radius(radius),
+            },
+            Some(from),
+        )
+    }
+
+    pub(super) fn fixed_comparator(&self) -> Option<Comparator> {
+        let (comparator, from) = self.comparator();
+        (from != Some("model")).then_some(comparator)
+    }
+
+    /// What the learner's theorem says of the first pass.
+    pub fn bound(&self) -> Option<Stated> {
+        self.bound_for(&self.comparator().0)
+    }
+
+    /// The same against a class that has been asked for already.
+    pub fn bound_for(&self, comparator: &Comparator) -> Option<Stated> {
+        let n = self.whole_book().weight.value();
+        let theorem = self.first.as_ref().map_or_else(|| self.theorem(), |first| first.theorem.clone());
+        (n > 0.0).then(|| bound::state(theorem, comparator, n))
+    }
+}
