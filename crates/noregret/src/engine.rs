@@ -13,7 +13,7 @@ use crate::loss::{self, Loss, Told};
 use crate::regret::bound::{self, Stated};
 use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
-use crate::regret::{self, Book, Comparator, Ledger};
+use crate::regret::{Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Entered, Judge, Machine, Saved, Vector};
 use serde::Serialize;
@@ -409,24 +409,11 @@ impl Engine {
         radius_from: Option<&'static str>,
     ) -> Option<Certificate> {
         let best = self.best_at_least(comparator)?;
-        let book = &self.whole_book();
-        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
-        let (from, terms) = match comparator {
-            Comparator::Ridge { sigma } => {
-                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
-            }
-            _ => (book.average_loss()?, book.magnitude),
-        };
-        let from = regret::round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
-        if !from.is_finite() {
-            return None;
-        }
-        // Negative when the moving model was better than every fixed one.
         Some(Certificate {
             comparator: comparator.name(),
             radius: comparator.radius(),
             radius_from,
-            regret_at_most: regret::round_up(from - best),
+            regret_at_most: self.whole_book().regret_at_most(comparator, best)?,
             best_at_least: best,
         })
     }

@@ -2,7 +2,6 @@
 
 mod settings;
 
-use super::predict::{as_learned, same_format};
 use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output, picture};
 use anyhow::Result;
@@ -85,7 +84,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let mut options = arguments::options(matches);
     let mut names = NameTable::new();
     if let Some(model) = &resumed {
-        options = as_learned(model, options)?;
+        options = model.reading.again(options)?;
     }
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
@@ -123,7 +122,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let (engine, labels) = match resumed {
         Some(model) => {
             if first.is_some() {
-                same_format(&model, reader.format_name())?;
+                model.reading.same_format(reader.format_name())?;
             }
             names = model.names;
             (model.engine, model.labels)
