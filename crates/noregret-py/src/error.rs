@@ -1,8 +1,9 @@
 //! The library's errors as Python's: what the system refused is an `OSError`, all else a `ValueError`.
 
 use noregret::error::Error;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
+use std::io::ErrorKind;
 
 /// A message of the library names flags of the command; here they are keyword arguments.
 pub(crate) fn in_python(message: &str) -> String {
@@ -36,7 +37,13 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
             let text = source.to_string();
             let path = path.display().to_string();
             match number {
-                Some(number) => PyOSError::new_err((number, text, path)),
+                Some(number) => {
+                    let text = text.trim_end_matches(&format!(" (os error {number})")).to_owned();
+                    PyOSError::new_err((number, text, path))
+                }
+                None if source.kind() == ErrorKind::NotFound => {
+                    PyFileNotFoundError::new_err(format!("{path}: {text}"))
+                }
                 None => PyOSError::new_err(format!("{path}: {text}")),
             }
         }

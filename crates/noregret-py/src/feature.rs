@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// How deep dicts and lists may be nested, as in JSON lines.
 const DEEPEST: usize = 64;
 
+/// How many keys of the last dict are kept.
+const MOST_KEYS: usize = 1 << 12;
+
 /// How the features of a model are placed: fixed by the first thing that it meets.
 pub(crate) enum Space {
     /// By number: arrays and matrices, and LIBSVM files.
@@ -114,16 +117,30 @@ pub(crate) struct Maker {
     pub(crate) block: Block<f64>,
     scratch: Scratch<f64>,
     path: String,
+    /// The features of the row, in the dict's order.
+    places: Vec<u32>,
+    values: Vec<f64>,
+    /// The keys of the last dict and their places: rows of a stream mostly have the same keys, as the very same
+    /// objects, in the same order.
+    keys: Vec<Option<(Py<PyString>, u32)>>,
+    /// The places of the last row, and the order in which they ascend.
+    last: Vec<u32>,
+    order: Vec<u32>,
     /// One bit per hashed place: its name has been told.
     seen: Vec<u64>,
     /// Hashed names told for the first time.
-    pub(crate) fresh: Vec<(u32, Box<str>)>,
+    pub(crate) fresh: Fresh,
 }
 
 impl Maker {
     pub(crate) fn clear(&mut self) {
         self.block.clear();
         self.fresh.clear();
+    }
+
+    /// Forgets the places of keys, which may have changed.
+    pub(crate) fn forget(&mut self) {
+        self.keys.clear();
     }
 
     /// Appends a row. Names are remembered where `learning`.
@@ -136,7 +153,18 @@ impl Maker {
     ) -> PyResult<()> {
         let start = self.block.indices.len();
         self.path.clear();
+        self.places.clear();
+        self.values.clear();
         self.dict(names, x, learning, 0)?;
+        if self.places != self.last {
+            self.last.clone_from(&self.places);
+            self.order.clear();
+            self.order.extend(0..self.last.len() as u32);
+            self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
+        }
+        self.block.indices.extend(self.order.iter().map(|&k| self.places[k as usize]));
+        self.block.values.extend(self.order.iter().map(|&k| self.values[k as usize]));
+        // What falls on one place is summed.
         self.block.settle(start, &mut self.scratch).map_err(refuse)?;
         self.block.offsets.push(self.block.indices.len());
         if let (Some(limit), Some(&last)) = (limit, self.block.indices[start..].last())
@@ -148,16 +176,46 @@ impl Maker {
     }
 
     fn dict(&mut self, names: &Names, x: &Bound<'_, PyDict>, learning: bool, depth: usize) -> PyResult<()> {
-        for (key, value) in x {
+        for (position, (key, value)) in x.iter().enumerate() {
             if depth == 0
                 && let (Ok(key), Ok(value)) = (key.cast_exact::<PyString>(), value.cast_exact::<PyFloat>())
             {
                 // What nearly all are.
-                self.number(names, key.to_str()?, value.value(), learning)?;
+                let value = value.value();
+                match self.keys.get(position) {
+                    Some(Some((known, place))) if known.is(key) && value.is_finite() => {
+                        if value != 0.0 {
+                            self.places.push(*place);
+                            self.values.push(value);
+                        }
+                    }
+                    _ => self.new_key(names, position, key, value, learning)?,
+                }
                 continue;
             }
             let key = key.str()?;
             self.member(names, key.to_str()?, &value, learning, depth)?;
+        }
+        Ok(())
+    }
+
+    /// A number under a key that did not stand at this position in the last dict.
+    fn new_key(
+        &mut self,
+        names: &Names,
+        position: usize,
+        key: &Bound<'_, PyString>,
+        value: f64,
+        learning: bool,
+    ) -> PyResult<()> {
+        let name = key.to_str()?;
+        let place = self.number(names, name, value, learning)?;
+        // A name is told the first time it is learned; only then its place may be taken without looking.
+        if learning && position < MOST_KEYS {
+            if position >= self.keys.len() {
+                self.keys.resize_with(position + 1, || None);
+            }
+            self.keys[position] = Some((key.clone().unbind(), place));
         }
         Ok(())
     }
@@ -196,7 +254,8 @@ impl Maker {
             || value.is_instance_of::<PyBool>()
         {
             let path = std::mem::take(&mut self.path);
-            let done = value.extract().and_then(|number| self.number(names, &path, number, learning));
+            let done =
+                value.extract().and_then(|number| self.number(names, &path, number, learning).map(drop));
             self.path = path;
             return done;
         }
@@ -206,7 +265,7 @@ impl Maker {
                 return Ok(());
             }
             let name = format!("{}={text}", self.path);
-            return self.number(names, &name, 1.0, learning);
+            return self.number(names, &name, 1.0, learning).map(drop);
         }
         if depth + 1 >= DEEPEST {
             return Err(refuse(format!("`{}` is nested deeper than {DEEPEST}", self.path)));
@@ -223,7 +282,7 @@ impl Maker {
         // NumPy's scalars and whatever else is a number.
         let path = std::mem::take(&mut self.path);
         let done = match value.extract::<f64>() {
-            Ok(number) => self.number(names, &path, number, learning),
+            Ok(number) => self.number(names, &path, number, learning).map(drop),
             Err(_) => Err(refuse(format!(
                 "the value of `{path}` is of type {}, expected a number, a text, a truth value, None, a dict or \
                  a list",
@@ -234,20 +293,20 @@ impl Maker {
         done
     }
 
-    fn number(&mut self, names: &Names, name: &str, value: f64, learning: bool) -> PyResult<()> {
+    /// A number under a name; says where it goes. Zeros are absent, and their names told all the same.
+    fn number(&mut self, names: &Names, name: &str, value: f64, learning: bool) -> PyResult<u32> {
         if !value.is_finite() {
             return Err(refuse(format!("the value of `{name}` is {value}, expected a finite number")));
-        }
-        if value == 0.0 {
-            return Ok(());
         }
         let (place, hashed) = names.place(name)?;
         if hashed && learning {
             self.remember(place, name);
         }
-        self.block.indices.push(place);
-        self.block.values.push(value);
-        Ok(())
+        if value != 0.0 {
+            self.places.push(place);
+            self.values.push(value);
+        }
+        Ok(place)
     }
 
     fn remember(&mut self, place: u32, name: &str) {
@@ -262,8 +321,11 @@ impl Maker {
     }
 }
 
+/// Hashed names and their places.
+pub(crate) type Fresh = Vec<(u32, Box<str>)>;
+
 /// The places of named columns, and names that are hashed.
-pub(crate) fn places(names: &Names, columns: &[String]) -> PyResult<(Vec<u32>, Vec<(u32, Box<str>)>)> {
+pub(crate) fn places(names: &Names, columns: &[String]) -> PyResult<(Vec<u32>, Fresh)> {
     let mut fresh = Vec::new();
     let mut places = Vec::with_capacity(columns.len());
     for name in columns {

@@ -4,44 +4,34 @@
 //! own lock can wait for it. Many rows are learned block by block: between two blocks other threads may
 //! predict, and ^C is heard.
 
-use crate::error::{raise, refuse};
-use crate::feature::{Maker, Names, Space, limit, places};
+use crate::error::{in_python, raise, refuse};
+use crate::feature::Space;
+use crate::file;
 use crate::label::{self, Labels};
-use crate::matrix::{Kind, Matrix, push_dense};
+use crate::matrix::Matrix;
 use crate::proof::{self, Certificate, Ledger};
-use crate::{feature, file};
+use crate::rows::{Made, Memory, bad_weight, data, usable};
 use noregret::engine::{Config, Engine};
 use noregret::example::format::Options;
-use noregret::example::hash::{DEFAULT_BITS, LARGEST_BITS};
-use noregret::example::names::{NameTable, Schema};
-use noregret::example::{Block, Features, Label, LabelMap, Rows};
+use noregret::example::hash::LARGEST_BITS;
+use noregret::example::names::NameTable;
+use noregret::example::{Label, LabelMap, Rows};
 use noregret::learner::{self, Losses};
 use noregret::loss::{self, Task};
 use noregret::model::{Model, Reading};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, OnceLock, RwLock};
 
 /// The loss where neither the user nor the learner says.
 const DEFAULT_LOSS: &str = "logistic";
 
-/// How many dicts are learned at once.
-const BLOCK_DICTS: usize = 512;
-
 /// What the lock guards.
 pub(crate) struct State {
     pub(crate) model: Model,
-}
-
-/// Memory for single rows, kept from one call to the next.
-#[derive(Default)]
-struct Memory {
-    maker: Maker,
-    narrow: Block<f32>,
 }
 
 /// A linear model that learns online, with a certificate of its regret.
@@ -66,319 +56,9 @@ struct Memory {
 /// True
 #[pyclass(frozen, subclass, module = "noregret")]
 pub(crate) struct Learner {
-    state: RwLock<State>,
+    pub(crate) state: RwLock<State>,
     pub(crate) space: OnceLock<Space>,
-    memory: Mutex<Option<Box<Memory>>>,
-}
-
-/// The part that is written in Python: what kinds of tables and labels there are.
-fn data(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static MODULE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    MODULE.get_or_try_init(py, || Ok(py.import("noregret._data")?.into_any().unbind())).map(|m| m.bind(py))
-}
-
-impl Learner {
-    fn of(model: Model) -> Self {
-        let space = OnceLock::new();
-        if let Some(known) = Space::of(&model.reading) {
-            let _ = space.set(known);
-        }
-        Self { state: RwLock::new(State { model }), space, memory: Mutex::new(None) }
-    }
-
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn remember(&self) -> Box<Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
-    }
-
-    fn give_back(&self, memory: Box<Memory>) {
-        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
-    }
-
-    /// The space of features, which is now the given one unless it was another before.
-    fn settle(&self, first: impl FnOnce() -> Space) -> &Space {
-        if let Some(space) = self.space.get() {
-            return space;
-        }
-        let space = first();
-        let (format, schema) = space.reading();
-        let mut state = self.write();
-        if self.space.get().is_none() {
-            let reading = &mut state.model.reading;
-            format.clone_into(&mut reading.format);
-            reading.schema = schema;
-        }
-        drop(state);
-        self.space.get_or_init(|| space)
-    }
-
-    fn new_names(&self, columns: Vec<String>) -> Names {
-        let bits = self.read().model.reading.bits.unwrap_or(DEFAULT_BITS);
-        Names::new(Schema { columns, bits: Some(bits) })
-    }
-
-    /// The names to learn by; for a prediction before anything was learned, those that would be.
-    fn names<R>(
-        &self,
-        learning: bool,
-        columns: Vec<String>,
-        then: impl FnOnce(&Names) -> PyResult<R>,
-    ) -> PyResult<R> {
-        match self.space.get() {
-            Some(space) => then(space.names()?),
-            None if learning => then(self.settle(|| Space::Names(self.new_names(columns))).names()?),
-            None => then(&self.new_names(columns)),
-        }
-    }
-
-    fn numbers(&self, learning: bool) -> PyResult<()> {
-        match self.space.get() {
-            Some(space) => space.numbers(),
-            None if learning => self.settle(|| Space::Numbers).numbers(),
-            None => Ok(()),
-        }
-    }
-
-    fn dimension(&self) -> Option<u32> {
-        self.read().model.engine.config().dimension
-    }
-
-    /// Makes one row of anything, and hands it on.
-    fn with_row<R>(
-        &self,
-        memory: &mut Memory,
-        x: &Bound<'_, PyAny>,
-        learning: bool,
-        then: &mut dyn FnMut(&Self, Made<'_>) -> PyResult<R>,
-    ) -> PyResult<R> {
-        memory.maker.clear();
-        memory.narrow.clear();
-        if let Ok(dict) = x.cast::<PyDict>() {
-            let maker = &mut memory.maker;
-            let limit = self.read().model.reading.dimension;
-            self.names(learning, Vec::new(), |names| maker.row(names, dict, limit, learning))?;
-            return then(self, Made::Wide(&maker.block, &maker.fresh));
-        }
-        if let Ok(wide) = x.cast::<PyArray1<f64>>() {
-            self.numbers(learning)?;
-            let wide = wide.try_readonly()?;
-            if let Ok(values) = wide.as_slice() {
-                push_dense(&mut memory.maker.block, values, limit(self.dimension()))?;
-                return then(self, Made::Wide(&memory.maker.block, &[]));
-            }
-        } else if let Ok(narrow) = x.cast::<PyArray1<f32>>() {
-            self.numbers(learning)?;
-            let narrow = narrow.try_readonly()?;
-            if let Ok(values) = narrow.as_slice() {
-                push_dense(&mut memory.narrow, values, limit(self.dimension()))?;
-                return then(self, Made::Narrow(&memory.narrow));
-            }
-        }
-        // Python turns it into one of the three.
-        let x = data(x.py())?.call_method1("as_row", (x,))?;
-        self.with_row(memory, &x, learning, then)
-    }
-
-    /// The prediction `<w, x>`.
-    fn score(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let mut memory = self.remember();
-        let z = self.with_row(&mut memory, x, false, &mut |learner, row| {
-            let state = learner.read();
-            let engine = &state.model.engine;
-            Ok(match row {
-                Made::Wide(b, _) => engine.predict_f64(Features { indices: &b.indices, values: &b.values }),
-                Made::Narrow(b) => engine.predict(Features { indices: &b.indices, values: &b.values }),
-            })
-        });
-        self.give_back(memory);
-        z
-    }
-
-    fn learn_matrix<V: Kind>(
-        &self,
-        py: Python<'_>,
-        matrix: &Matrix<'_, V>,
-        places: &[u32],
-        labels: &label::View<'_>,
-        weights: &[f64],
-    ) -> PyResult<()> {
-        let mut view = matrix.view(places, limit(self.dimension()))?;
-        same_length(view.rows(), labels.len(), weights.len())?;
-        let mut y = Vec::new();
-        let mut from = 0;
-        while from < view.rows() {
-            from += py.detach(|| {
-                let mut run = view.run(from);
-                let mut state = self.write();
-                let model = &mut state.model;
-                y.clear();
-                for row in from..from + run.len() {
-                    let weight = weights.get(row).copied().unwrap_or(1.0);
-                    match labels.value(row, &mut model.labels, model.engine.loss()) {
-                        _ if !usable(weight) => {
-                            run.problem = Some(format!("row {row}: {}", bad_weight(weight)));
-                            break;
-                        }
-                        Ok(value) => y.push(value),
-                        Err(message) => {
-                            run.problem = Some(format!("row {row}: {message}"));
-                            break;
-                        }
-                    }
-                }
-                let rows = Rows {
-                    offsets: &run.offsets[..=y.len()],
-                    indices: run.indices,
-                    values: run.values,
-                    labels: &y,
-                    weights: if weights.is_empty() { &[] } else { &weights[from..from + y.len()] },
-                };
-                V::learn(&mut model.engine, rows).map_err(raise)?;
-                run.problem.map_or(Ok(y.len()), |problem| Err(refuse(problem)))
-            })?;
-            py.check_signals()?;
-        }
-        Ok(())
-    }
-
-    fn score_matrix<V: Kind>(
-        &self,
-        py: Python<'_>,
-        matrix: &Matrix<'_, V>,
-        places: &[u32],
-    ) -> PyResult<Vec<f64>> {
-        let mut view = matrix.view(places, u32::MAX)?;
-        let mut scores = Vec::with_capacity(view.rows());
-        while scores.len() < view.rows() {
-            py.detach(|| {
-                let run = view.run(scores.len());
-                let state = self.read();
-                scores.extend(run.offsets.windows(2).map(|w| {
-                    let (indices, values) = (&run.indices[w[0]..w[1]], &run.values[w[0]..w[1]]);
-                    V::predict(&state.model.engine, Features { indices, values })
-                }));
-                run.problem.map_or(Ok(()), |problem| Err(refuse(problem)))
-            })?;
-            py.check_signals()?;
-        }
-        Ok(scores)
-    }
-
-    fn learn_dicts(
-        &self,
-        py: Python<'_>,
-        rows: &Bound<'_, PyList>,
-        labels: &label::View<'_>,
-        weights: &[f64],
-    ) -> PyResult<()> {
-        same_length(rows.len(), labels.len(), weights.len())?;
-        let limit = self.read().model.reading.dimension;
-        let mut memory = self.remember();
-        let done = self.names(true, Vec::new(), |names| {
-            let mut from = 0;
-            while from < rows.len() {
-                let maker = &mut memory.maker;
-                maker.clear();
-                let to = (from + BLOCK_DICTS).min(rows.len());
-                let mut problem = None;
-                for row in from..to {
-                    let made =
-                        rows.get_item(row).and_then(|x| maker.row(names, x.cast::<PyDict>()?, limit, true));
-                    if let Err(error) = made {
-                        problem = Some(error);
-                        break;
-                    }
-                }
-                let block = &mut maker.block;
-                let mut state = self.write();
-                let model = &mut state.model;
-                for row in from..from + block.len() {
-                    let weight = weights.get(row).copied().unwrap_or(1.0);
-                    let value = if usable(weight) {
-                        labels.value(row, &mut model.labels, model.engine.loss())
-                    } else {
-                        Err(bad_weight(weight))
-                    };
-                    match value {
-                        Ok(value) => block.labels.push(value),
-                        Err(message) => {
-                            problem = Some(refuse(format!("row {row}: {message}")));
-                            break;
-                        }
-                    }
-                }
-                let n = block.labels.len();
-                let rows = Rows {
-                    offsets: &block.offsets[..=n],
-                    weights: if weights.is_empty() { &[] } else { &weights[from..from + n] },
-                    ..block.rows()
-                };
-                model.engine.learn_f64(rows).map_err(raise)?;
-                for (index, name) in maker.fresh.drain(..) {
-                    model.names.insert(index, name);
-                }
-                drop(state);
-                if let Some(problem) = problem {
-                    return Err(problem);
-                }
-                from = to;
-                py.check_signals()?;
-            }
-            Ok(())
-        });
-        self.give_back(memory);
-        done
-    }
-
-    /// The places of a table's columns; empty for numbers.
-    fn columns(&self, learning: bool, columns: Option<Vec<String>>) -> PyResult<Vec<u32>> {
-        let Some(columns) = columns else {
-            self.numbers(learning)?;
-            return Ok(Vec::new());
-        };
-        let (places, fresh) = self.names(learning, columns.clone(), |names| places(names, &columns))?;
-        let dimension = self.read().model.reading.dimension;
-        if let (Some(dimension), Some(&last)) = (dimension, places.iter().max())
-            && last >= dimension
-        {
-            return Err(refuse(feature::beyond(u64::from(last), dimension)));
-        }
-        if learning && !fresh.is_empty() {
-            self.write().model.names.extend(fresh);
-        }
-        Ok(places)
-    }
-}
-
-/// A row that was made of something.
-enum Made<'a> {
-    Wide(&'a Block<f64>, &'a [(u32, Box<str>)]),
-    Narrow(&'a Block<f32>),
-}
-
-fn usable(weight: f64) -> bool {
-    weight >= 0.0 && weight.is_finite()
-}
-
-fn bad_weight(weight: f64) -> String {
-    format!("the weight is {weight}, expected a finite number not below 0")
-}
-
-fn same_length(rows: usize, labels: usize, weights: usize) -> PyResult<()> {
-    if rows != labels {
-        return Err(refuse(format!("X has {rows} rows and y has {labels} labels")));
-    }
-    if weights != 0 && rows != weights {
-        return Err(refuse(format!("X has {rows} rows and sample_weight has {weights} numbers")));
-    }
-    Ok(())
+    pub(crate) memory: Mutex<Option<Box<Memory>>>,
 }
 
 /// Calls a function with the matrix that a tuple of `_data.as_matrix` describes.
@@ -467,7 +147,7 @@ impl Learner {
             let flag = name.replace('_', "-");
             if !known.flatten().any(|p| p.name == flag) {
                 let message = config.give(&flag, &text).err().map_or(String::new(), |e| e.0);
-                return Err(PyTypeError::new_err(crate::error::in_python(&message)));
+                return Err(PyTypeError::new_err(in_python(&message)));
             }
             config.give(&flag, &text).map_err(raise)?;
         }
@@ -478,8 +158,8 @@ impl Learner {
         if let Some(columns) = columns {
             let mut sorted: Vec<&String> = columns.iter().collect();
             sorted.sort_unstable();
-            if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(refuse(format!("columns= has `{}` twice", pair[0])));
+            if let Some([name, ..]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(refuse(format!("columns= has `{name}` twice")));
             }
             learner.settle(|| Space::Names(learner.new_names(columns)));
         }
@@ -680,12 +360,14 @@ impl Learner {
     }
 
     /// Writes the model to a file, the same as the command's: whole or not at all.
+    #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.read().model.save(&path)).map_err(raise)
     }
 
     /// Reads a model file, this package's or the command's.
     #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| Model::load(&path)).map(Self::of).map_err(raise)
     }

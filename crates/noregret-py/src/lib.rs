@@ -9,6 +9,7 @@ mod label;
 mod learner;
 mod matrix;
 mod proof;
+mod rows;
 
 use pyo3::prelude::*;
 

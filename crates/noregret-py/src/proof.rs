@@ -261,6 +261,7 @@ impl Ledger {
 
     /// `best_at_least` for many radii, as pairs.
     #[pyo3(signature = (radii, comparator="l2"))]
+    #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
     fn curve(&self, radii: Vec<f64>, comparator: &str) -> PyResult<Vec<(f64, f64)>> {
         for &radius in &radii {
             self.class(comparator, Some(radius))?;
