@@ -126,6 +126,7 @@ pub(crate) struct Maker {
     /// The places of the last row, and the order in which they ascend.
     last: Vec<u32>,
     order: Vec<u32>,
+    ascending: Vec<u32>,
     /// One bit per hashed place: its name has been told.
     seen: Vec<u64>,
     /// Hashed names told for the first time.
@@ -161,8 +162,10 @@ impl Maker {
             self.order.clear();
             self.order.extend(0..self.last.len() as u32);
             self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
+            self.ascending.clear();
+            self.ascending.extend(self.order.iter().map(|&k| self.last[k as usize]));
         }
-        self.block.indices.extend(self.order.iter().map(|&k| self.places[k as usize]));
+        self.block.indices.extend_from_slice(&self.ascending);
         self.block.values.extend(self.order.iter().map(|&k| self.values[k as usize]));
         // What falls on one place is summed.
         self.block.settle(start, &mut self.scratch).map_err(refuse)?;

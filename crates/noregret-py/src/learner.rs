@@ -56,6 +56,9 @@ pub(crate) struct State {
 /// True
 #[pyclass(frozen, subclass, module = "noregret")]
 pub(crate) struct Learner {
+    /// How many features the model was made for, and how many the user allowed by that name.
+    pub(crate) dimension: Option<u32>,
+    pub(crate) said_dimension: Option<u32>,
     pub(crate) state: RwLock<State>,
     pub(crate) space: OnceLock<Space>,
     pub(crate) memory: Mutex<Option<Box<Memory>>>,

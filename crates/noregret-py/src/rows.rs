@@ -37,7 +37,13 @@ impl Learner {
         if let Some(known) = Space::of(&model.reading) {
             let _ = space.set(known);
         }
-        Self { state: RwLock::new(State { model }), space, memory: Mutex::new(None) }
+        Self {
+            dimension: model.engine.config().dimension,
+            said_dimension: model.reading.dimension,
+            state: RwLock::new(State { model }),
+            space,
+            memory: Mutex::new(None),
+        }
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -100,10 +106,6 @@ impl Learner {
         }
     }
 
-    fn dimension(&self) -> Option<u32> {
-        self.read().model.engine.config().dimension
-    }
-
     /// Makes one row of anything, and hands it on.
     pub(crate) fn with_row<R>(
         &self,
@@ -119,7 +121,7 @@ impl Learner {
             if self.space.get().is_none() {
                 maker.forget();
             }
-            let limit = self.read().model.reading.dimension;
+            let limit = self.said_dimension;
             self.names(learning, Vec::new(), |names| maker.row(names, dict, limit, learning))?;
             return then(self, Made::Wide(&maker.block, &maker.fresh));
         }
@@ -127,14 +129,14 @@ impl Learner {
             self.numbers(learning)?;
             let wide = wide.try_readonly()?;
             if let Ok(values) = wide.as_slice() {
-                push_dense(&mut memory.maker.block, values, limit(self.dimension()))?;
+                push_dense(&mut memory.maker.block, values, limit(self.dimension))?;
                 return then(self, Made::Wide(&memory.maker.block, &[]));
             }
         } else if let Ok(narrow) = x.cast::<PyArray1<f32>>() {
             self.numbers(learning)?;
             let narrow = narrow.try_readonly()?;
             if let Ok(values) = narrow.as_slice() {
-                push_dense(&mut memory.narrow, values, limit(self.dimension()))?;
+                push_dense(&mut memory.narrow, values, limit(self.dimension))?;
                 return then(self, Made::Narrow(&memory.narrow));
             }
         }
@@ -166,7 +168,7 @@ impl Learner {
         labels: &label::View<'_>,
         weights: &[f64],
     ) -> PyResult<()> {
-        let mut view = matrix.view(places, limit(self.dimension()))?;
+        let mut view = matrix.view(places, limit(self.dimension))?;
         same_length(view.rows(), labels.len(), weights.len())?;
         let mut y = Vec::new();
         let mut from = 0;
@@ -236,7 +238,7 @@ impl Learner {
         weights: &[f64],
     ) -> PyResult<()> {
         same_length(rows.len(), labels.len(), weights.len())?;
-        let limit = self.read().model.reading.dimension;
+        let limit = self.said_dimension;
         let mut memory = self.remember();
         let done = self.names(true, Vec::new(), |names| {
             let mut from = 0;
@@ -301,7 +303,7 @@ impl Learner {
             return Ok(Vec::new());
         };
         let (places, fresh) = self.names(learning, columns.clone(), |names| places(names, &columns))?;
-        let dimension = self.read().model.reading.dimension;
+        let dimension = self.said_dimension;
         if let (Some(dimension), Some(&last)) = (dimension, places.iter().max())
             && last >= dimension
         {
