@@ -3,7 +3,6 @@
 mod setting;
 mod telling;
 
-use super::predict::as_learned;
 use crate::output;
 use crate::screen::{Screen, stop_flag};
 use crate::{arguments, picture};
@@ -88,7 +87,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let model = matches.get_one::<String>("model").map(|path| Model::load(Path::new(path))).transpose()?;
     let mut options = arguments::options(matches);
     if let Some(model) = &model {
-        options = as_learned(model, options)?;
+        options = model.reading.again(options)?;
     }
     // What can be refused is refused before anything is read.
     Setting::new(matches, None, past.as_ref(), model.as_ref())?;

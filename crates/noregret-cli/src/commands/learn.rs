@@ -3,7 +3,6 @@
 mod settings;
 mod several;
 
-use super::predict::{as_learned, same_format};
 use crate::screen::{Screen, stop_flag};
 use crate::{arguments, output, picture};
 use anyhow::Result;
@@ -107,7 +106,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let mut options = arguments::options(matches);
     let mut names = NameTable::new();
     if let Some(model) = &resumed {
-        options = as_learned(model, options)?;
+        options = model.reading.again(options)?;
     }
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
@@ -148,7 +147,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let (mut engine, labels) = match resumed {
         Some(model) => {
             if first.is_some() {
-                same_format(&model, reader.format_name())?;
+                model.reading.same_format(reader.format_name())?;
             }
             names = model.names;
             (model.engine, model.labels)

@@ -8,11 +8,10 @@ use answers::{Answers, Kind};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Command};
 use noregret::bytes;
-use noregret::error::{Error, UsageError};
+use noregret::error::Error;
 use noregret::example::Reader;
-use noregret::example::format::Options;
 use noregret::example::reader::{CHUNK_BYTES, KEPT_REASONS};
-use noregret::model::{AnyModel, ModelOf};
+use noregret::model::AnyModel;
 use noregret::regret::Sum;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -39,57 +38,6 @@ pub(crate) fn command() -> Command {
     arguments::common(arguments::reading(command))
 }
 
-/// How a model's inputs are read again: as they were, and flags must not say otherwise.
-pub(crate) fn as_learned<E>(model: &ModelOf<E>, said: Options) -> Result<Options> {
-    let reading = &model.reading;
-    let contradiction = |flag: &str, said: String, is: String| {
-        let said = if said.is_empty() { said } else { format!(" {said}") };
-        UsageError(format!("--{flag}{said} contradicts the model, which was learned with {is}"))
-    };
-    let none = "none".to_owned();
-    let show = |v: Option<u32>| v.map_or(none.clone(), |v| v.to_string());
-    if said.bits.is_some() && said.bits != reading.bits && said.bits != reading.schema.bits {
-        return Err(contradiction("bits", show(said.bits), show(reading.bits)).into());
-    }
-    if said.dimension.is_some() && said.dimension != reading.dimension {
-        return Err(contradiction("dimension", show(said.dimension), show(reading.dimension)).into());
-    }
-    if said.zero_based && !reading.zero_based {
-        return Err(contradiction("zero-based", String::new(), "indices from 1".to_owned()).into());
-    }
-    if let Some((flag, said, is)) = reading.selection.contradiction(&said.selection) {
-        return Err(contradiction(flag, said, is).into());
-    }
-    Ok(Options {
-        zero_based: reading.zero_based,
-        bits: reading.bits,
-        dimension: reading.dimension,
-        label: said.label.or_else(|| reading.label.clone()),
-        weight: said.weight.or_else(|| reading.weight.clone()),
-        selection: reading.selection.clone(),
-        schema: (reading.format != "libsvm").then(|| reading.schema.clone()),
-        ..said
-    })
-}
-
-/// Refuses an input whose features cannot be those of the model: numbers, VW's names, or columns and
-/// keys.
-pub(crate) fn same_format<E>(model: &ModelOf<E>, found: Option<&str>) -> Result<()> {
-    let family = |format: &str| match format {
-        "csv" | "tsv" | "jsonl" => "columns".to_owned(),
-        other => other.to_owned(),
-    };
-    let learned = &model.reading.format;
-    match found {
-        Some(found) if !learned.is_empty() && family(found) != family(learned) => Err(UsageError(format!(
-            "the model was learned from {learned}, and this input is {found}: its features would not be the \
-             model's; give it {learned}, or say --format if it was not recognised"
-        ))
-        .into()),
-        _ => Ok(()),
-    }
-}
-
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let path: &String = matches.get_one("model").expect("clap requires it");
     let model = AnyModel::load(Path::new(path))?;
@@ -101,7 +49,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let mut answers = Answers::new(&model.engine, kind, matches.get_flag("averaged"))?;
     let loss = model.engine.config().loss.clone();
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
-    let mut options = as_learned(&model, arguments::options(matches))?;
+    let mut options = model.reading.again(arguments::options(matches))?;
     options.unlabelled = true;
     let skip = options.skip;
     let format = arguments::format_name(matches);
@@ -133,7 +81,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
                 break;
             }
         };
-        same_format(&model, reader.format_name())?;
+        model.reading.same_format(reader.format_name())?;
         let applied = labels.apply(&mut block, &|y| model.engine.accepts(y), skip);
         for reason in applied.reasons.iter().take(KEPT_REASONS.saturating_sub(reasons)) {
             reasons += 1;

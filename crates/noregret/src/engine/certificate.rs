@@ -1,6 +1,6 @@
 //! What a ledger proves, as it is told.
 
-use crate::regret::{Book, Comparator, round_up};
+use crate::regret::{Book, Comparator};
 use serde::Serialize;
 
 /// What the ledger proves: `best_at_least = (average or penalised loss) - regret_at_most`.
@@ -26,23 +26,12 @@ impl Certificate {
         best: f64,
         book: &Book,
     ) -> Option<Self> {
-        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
-        let (from, terms) = match comparator {
-            Comparator::Ridge { sigma } => {
-                (book.penalised_loss(*sigma)?, book.magnitude + sigma * book.penalty?.value())
-            }
-            _ => (book.average_loss()?, book.magnitude),
-        };
-        let from = round_up(from) + 4.0 * f64::EPSILON * terms / book.weight.value();
-        if !from.is_finite() {
-            return None;
-        }
         // Negative when the moving model was better than every fixed one.
         Some(Self {
             comparator: comparator.name(),
             radius: comparator.radius(),
             radius_from,
-            regret_at_most: round_up(from - best),
+            regret_at_most: book.regret_at_most(comparator, best)?,
             best_at_least: best,
         })
     }

@@ -2,7 +2,8 @@
 
 use crate::error::{Result, UsageError};
 use crate::learner::{self, Losses};
-use crate::parameter::Parameters;
+use crate::loss;
+use crate::parameter::{Parameter, Parameters};
 use serde::{Deserialize, Serialize};
 
 /// What a model is made from. Stored in its file; what is `None` took the default.
@@ -60,6 +61,47 @@ impl Config {
             dimension: None,
             windows: None,
         }
+    }
+
+    /// Sets a parameter of the learner or of the loss by its name in their registries. One that belongs to
+    /// neither is refused with the names of its owners.
+    ///
+    /// ```
+    /// let mut config = noregret::engine::Config::new("ogd", "huber");
+    /// config.give("eta", "0.1")?;
+    /// config.give("huber-delta", "2")?;
+    /// assert!(config.give("tau", "0.5").unwrap_err().to_string().contains("quantile"));
+    /// # Ok::<(), noregret::error::UsageError>(())
+    /// ```
+    pub fn give(&mut self, name: &str, text: &str) -> Result<(), UsageError> {
+        let (learner, loss) = (learner::find(&self.learner)?, loss::find(&self.loss)?);
+        let find = |list: &'static [Parameter]| list.iter().find(|p| p.name == name);
+        if let Some(parameter) = find(learner.parameters) {
+            self.parameters.0.insert(name.to_owned(), parameter.parse(text)?);
+        } else if let Some(parameter) = find(loss.parameters) {
+            self.loss_parameters.0.insert(name.to_owned(), parameter.parse(text)?);
+        } else {
+            let learners = learner::ENTRIES.iter().filter(|e| find(e.parameters).is_some()).map(|e| e.name);
+            let losses = loss::ENTRIES.iter().filter(|e| find(e.parameters).is_some()).map(|e| e.name);
+            let owners: Vec<&str> = learners.chain(losses).collect();
+            return Err(UsageError(if owners.is_empty() {
+                let all = learner.parameters.iter().chain(loss.parameters);
+                let known: Vec<String> = all.map(|p| format!("--{}", p.name)).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                format!(
+                    "there is no parameter --{name}; learner `{}` with loss `{}` has of its own: {known}",
+                    learner.name, loss.name
+                )
+            } else {
+                format!(
+                    "--{name} belongs to {}, not to learner `{}` or loss `{}`",
+                    owners.join(", "),
+                    learner.name,
+                    loss.name
+                )
+            }));
+        }
+        Ok(())
     }
 
     /// The class of comparators: as said, or the default that follows from the learner and `--l2`.

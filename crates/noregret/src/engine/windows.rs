@@ -1,6 +1,6 @@
 //! Recent parts of the stream, each with a certificate of its own, so that a change of regime is seen.
 
-use super::{Certificate, Engine};
+use super::Engine;
 use crate::regret::Book;
 use crate::regret::blocks::{LARGEST_DIMENSION, Since, UNIT};
 use crate::round::Vector;
@@ -34,7 +34,7 @@ impl Engine {
                 examples: book.examples,
                 average_loss: book.average_loss()?,
                 best_at_least,
-                regret_at_most: Certificate::new(&comparator, None, best_at_least, book)?.regret_at_most,
+                regret_at_most: book.regret_at_most(&comparator, best_at_least)?,
             })
         };
         let whole = told(0, &self.whole_book(), self.best_at_least(&comparator));

@@ -268,6 +268,45 @@ impl LabelMap {
     }
 }
 
+impl LabelMap {
+    /// The value of a label that comes by itself, with no others beside it to be ordered with: until the
+    /// classes have their names, 1 is the positive one, and -1 or 0 the negative one.
+    ///
+    /// ```
+    /// use noregret::example::{Label, LabelMap};
+    /// let mut labels = LabelMap::binary();
+    /// assert_eq!(labels.one(&Label::Number(0.0), &|_| true), Ok(-1.0));
+    /// assert_eq!(labels.one(&Label::Number(1.0), &|_| true), Ok(1.0));
+    /// assert!(labels.one(&Label::Number(2.0), &|_| true).is_err());
+    /// ```
+    pub fn one(&mut self, label: &Label, accepts: &dyn Fn(f64) -> bool) -> Result<f64, String> {
+        if let Self::Binary { negative, positive } = self
+            && (negative.is_none() || positive.is_none())
+            && ![&*negative, &*positive].into_iter().flatten().any(|name| name.is(label))
+        {
+            match label {
+                Label::Number(y) if *y == 1.0 && positive.is_none() => *positive = Name::of(label),
+                Label::Number(y) if [-1.0, 0.0].contains(y) && negative.is_none() => {
+                    *negative = Name::of(label);
+                }
+                _ => {
+                    let found = Name::of(label).map_or("nothing".to_owned(), |name| name.to_string());
+                    return Err(format!(
+                        "found the label {}, expected 1 for one class and -1 or 0 for the other; where the \
+                         classes are called otherwise, say beforehand which is the negative one and which the \
+                         positive",
+                        quote(found.as_bytes())
+                    ));
+                }
+            }
+        }
+        match label {
+            Label::Missing => Err("found no label, expected one to learn from".to_owned()),
+            label => self.value(label, accepts),
+        }
+    }
+}
+
 /// Keeps the first `rows` rows.
 fn truncate<V: Value>(block: &mut Block<V>, rows: usize) {
     block.own();

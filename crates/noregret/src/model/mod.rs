@@ -4,40 +4,19 @@
 mod container;
 mod engine;
 mod multiclass;
+mod reading;
+
+pub use reading::Reading;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::example::LabelMap;
 use crate::example::hash::LARGEST_BITS;
-use crate::example::names::{NameTable, Schema};
-use crate::example::select::Selection;
+use crate::example::names::NameTable;
 use crate::multiclass::Pupil;
 use container::{Container, Section};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::Path;
-
-/// How the examples were read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
-    /// The format.
-    pub format: String,
-    /// Whether indices counted from 0.
-    pub zero_based: bool,
-    /// `--bits`, as given.
-    pub bits: Option<u32>,
-    /// `--dimension`, as given.
-    pub dimension: Option<u32>,
-    /// The label's column or key.
-    pub label: Option<String>,
-    /// The weight's column or key.
-    pub weight: Option<String>,
-    /// Which names were read, and which multiplied.
-    #[serde(default, skip_serializing_if = "Selection::is_empty")]
-    pub selection: Selection,
-    /// Names with fixed places, and how others are hashed.
-    pub schema: Schema,
-}
 
 /// A model and how its examples were read.
 pub struct ModelOf<E> {

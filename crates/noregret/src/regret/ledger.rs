@@ -11,7 +11,7 @@
 //! better, whatever algorithm made the predictions `z_t`. The scalars are here; `S` lies in the
 //! learner's slots. Ledgers add.
 
-use super::{Comparator, Sum, round_down};
+use super::{Comparator, Sum, round_down, round_up};
 use crate::learner::OwnBook;
 use crate::round::{Entered, Vector};
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,20 @@ impl Book {
     pub fn penalised_loss(&self, sigma: f64) -> Option<f64> {
         let penalty = self.penalty?.value();
         (self.weight.value() > 0.0).then(|| (self.loss.value() + sigma * penalty) / self.weight.value())
+    }
+
+    /// The average regret against a class whose best average loss is at least `best`: negative when the
+    /// moving model was better than every fixed one. None before the first round.
+    pub fn regret_at_most(&self, comparator: &Comparator, best: f64) -> Option<f64> {
+        // Losses may cancel in their sum, and against the penalty: each term leaves its rounding.
+        let (from, terms) = match comparator {
+            Comparator::Ridge { sigma } => {
+                (self.penalised_loss(*sigma)?, self.magnitude + sigma * self.penalty?.value())
+            }
+            _ => (self.average_loss()?, self.magnitude),
+        };
+        let from = round_up(from) + 4.0 * f64::EPSILON * terms / self.weight.value();
+        from.is_finite().then(|| round_up(from - best))
     }
 
     /// The largest average loss that no comparator of the class can be below, from this book and a

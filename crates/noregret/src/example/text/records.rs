@@ -245,6 +245,14 @@ fn settle<V: Number>(block: &mut Block<V>, start: usize, scratch: &mut Scratch<V
     Ok(())
 }
 
+impl<V: Number> Block<V> {
+    /// Brings the features from `start` on, which are to be a row, into ascending order, and sums those of
+    /// one index as every format does. A message says which sum leaves the range of the kind.
+    pub fn settle(&mut self, start: usize, scratch: &mut Scratch<V>) -> Result<(), String> {
+        settle(self, start, scratch).map_err(|fault| fault.message)
+    }
+}
+
 /// Fills `order` and `values` of the scratch from a row's features.
 pub(in crate::example) fn sort<V: Number>(indices: &[u32], values: &[V], scratch: &mut Scratch<V>) {
     scratch.order.clear();

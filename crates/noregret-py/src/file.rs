@@ -1,0 +1,119 @@
+//! Learning from files: the library's own reader, with Python's other threads running and ^C heard.
+
+use crate::error::{raise, refuse};
+use crate::feature::Space;
+use crate::learner::Learner;
+use noregret::bytes;
+use noregret::error::{Error, UsageError};
+use noregret::example::Reader;
+use noregret::example::format::Options;
+use noregret::example::reader::{CHUNK_BYTES, Next};
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// What became of a step.
+enum Step {
+    Learned,
+    Waited,
+    Over,
+}
+
+/// Learns all examples of some files; says how many.
+pub(crate) fn learn(
+    py: Python<'_>,
+    learner: &Learner,
+    patterns: &[String],
+    format: Option<&str>,
+    said: Options,
+    threads: usize,
+) -> PyResult<u64> {
+    let (before, options) = {
+        let state = learner.read();
+        let reading = &state.model.reading;
+        let before = state.model.engine.examples();
+        (before, if reading.format.is_empty() { said } else { reading.again(said).map_err(raise)? })
+    };
+    let skip = options.skip;
+    let (zero_based, label, weight) = (options.zero_based, options.label.clone(), options.weight.clone());
+    let inputs = bytes::expand(patterns).map_err(raise)?;
+    let mut reader = Reader::open(inputs, format, options, threads, CHUNK_BYTES).map_err(raise)?;
+    let (mut checked, mut dropped) = (false, 0);
+    let outcome = loop {
+        let step = py.detach(|| -> Result<Step, Error> {
+            let mut block = match reader.next_timeout(Duration::from_millis(100))? {
+                Next::Block(block) => block,
+                Next::Pending => return Ok(Step::Waited),
+                Next::End => return Ok(Step::Over),
+            };
+            let mut state = learner.write();
+            let model = &mut state.model;
+            if !checked {
+                let found = reader.format_name().unwrap_or("");
+                idle(found, reader.is_table(), label.is_some() || weight.is_some(), zero_based)?;
+                model.reading.same_format(reader.format_name())?;
+                found.clone_into(&mut model.reading.format);
+                model.reading.zero_based = zero_based;
+                model.reading.label.clone_from(&label);
+                model.reading.weight.clone_from(&weight);
+                checked = true;
+            }
+            model.reading.schema = reader.schema().clone();
+            let loss = model.engine.loss();
+            let applied = model.labels.apply(&mut block, &|y| loss.accepts(y), skip);
+            dropped += applied.skipped;
+            let done = model.engine.pass_examples();
+            model.engine.learn(block.rows()).map_err(|error| match error {
+                Error::Diverged(message) => {
+                    let row = usize::try_from(model.engine.pass_examples() - done).unwrap_or(0);
+                    Error::Diverged(format!("{}: {message}", block.position(row)))
+                }
+                error => error,
+            })?;
+            reader.recycle(block);
+            applied.problem.map_or(Ok(Step::Learned), |problem| Err(problem.into()))
+        });
+        match step {
+            Ok(Step::Over) => break Ok(()),
+            Ok(Step::Learned | Step::Waited) => {}
+            Err(error) => break Err(raise(error)),
+        }
+        if let Err(interrupt) = py.check_signals() {
+            break Err(interrupt);
+        }
+    };
+    let after = {
+        let mut state = learner.write();
+        let model = &mut state.model;
+        for (index, name) in reader.names().iter() {
+            model.names.insert(index, name.into());
+        }
+        if checked && let Some(space) = Space::of(&model.reading) {
+            let _ = learner.space.set(space);
+        }
+        model.engine.examples()
+    };
+    outcome?;
+    dropped += reader.skipped();
+    if dropped > 0 {
+        let first = reader.reasons().first().map_or(String::new(), |reason| format!("; the first: {reason}"));
+        let message = format!("{dropped} bad records skipped{first}");
+        let message =
+            std::ffi::CString::new(message.replace('\0', " ")).map_err(|e| refuse(e.to_string()))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)?;
+    }
+    Ok(after - before)
+}
+
+/// Refuses what means nothing in the format that was found.
+fn idle(format: &str, table: bool, names: bool, zero_based: bool) -> Result<(), UsageError> {
+    if names && !table && !matches!(format, "csv" | "tsv" | "jsonl") {
+        return Err(UsageError(format!(
+            "label= and weight= name columns or keys, and the input's format {format} has none"
+        )));
+    }
+    if zero_based && format != "libsvm" {
+        return Err(UsageError(format!("zero_based= is for LIBSVM; the input's format is {format}")));
+    }
+    Ok(())
+}

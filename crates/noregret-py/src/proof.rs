@@ -1,0 +1,289 @@
+//! What is proved: certificates, and the ledgers that they are read off.
+
+use crate::error::refuse;
+use noregret::engine::Engine;
+use noregret::error::UsageError;
+use noregret::example::LabelMap;
+use noregret::model::Reading;
+use noregret::parameter::Parameters;
+use noregret::regret::{self, Comparator};
+use pyo3::prelude::*;
+
+/// A proof of how much better any fixed model of a class could have done: `best_at_least` is
+/// `average_loss` less `regret_at_most` (with the penalty in both for the class `ridge`).
+///
+/// >>> import noregret
+/// >>> learner = noregret.Learner("projected-ogd", "hinge", radius=2)
+/// >>> learner.learn_many([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+/// >>> certificate = learner.certificate()
+/// >>> certificate.best_at_least <= certificate.average_loss
+/// True
+#[pyclass(frozen, module = "noregret", get_all, skip_from_py_object)]
+#[derive(Clone)]
+pub(crate) struct Certificate {
+    /// The average loss per unit of weight.
+    average_loss: f64,
+    /// The average regret against every model of the class is at most this.
+    regret_at_most: f64,
+    /// No model of the class has a smaller average loss.
+    best_at_least: f64,
+    /// The class: `l2`, `l1`, `linf`, `simplex` or `ridge`.
+    comparator: String,
+    /// Its radius; None for `ridge`.
+    radius: Option<f64>,
+    /// Whether the radius was given (`flag`), is the learner's `default`, or the norm of the `model`.
+    radius_from: Option<String>,
+}
+
+#[pymethods]
+impl Certificate {
+    fn __repr__(&self) -> String {
+        format!(
+            "Certificate(average_loss={:.6}, regret_at_most={:.6}, best_at_least={:.6}, comparator='{}', radius={})",
+            self.average_loss,
+            self.regret_at_most,
+            self.best_at_least,
+            self.comparator,
+            self.radius.map_or("None".to_owned(), |r| format!("{r:.6}"))
+        )
+    }
+
+    fn __str__(&self) -> String {
+        let whom = match self.radius {
+            Some(radius) => format!("No linear model of {} norm <= {radius:.6}", self.comparator),
+            None => "No linear model, penalised,".to_owned(),
+        };
+        format!(
+            "{whom} could have lost less than {:.6}; you lost {:.6}. Within this class more tuning can gain at most {:.6}.",
+            self.best_at_least, self.average_loss, self.regret_at_most
+        )
+    }
+
+    fn _repr_html_(&self) -> String {
+        let row = |name: &str, value: f64| format!("<tr><th>{name}</th><td>{value:.6}</td></tr>");
+        format!(
+            "<table>{}{}{}</table><p>{}</p>",
+            row("average loss", self.average_loss),
+            row("best in hindsight at least", self.best_at_least),
+            row("regret at most", self.regret_at_most),
+            self.__str__().replace('<', "&lt;")
+        )
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.average_loss == other.average_loss
+            && self.regret_at_most == other.regret_at_most
+            && self.best_at_least == other.best_at_least
+            && self.comparator == other.comparator
+            && self.radius == other.radius
+    }
+}
+
+/// The class that is asked about: what is not said is the engine's own.
+pub(crate) fn class(
+    engine: &Engine,
+    name: Option<&str>,
+    radius: Option<f64>,
+) -> Result<(Comparator, Option<&'static str>), UsageError> {
+    let (own, from) = engine.comparator();
+    let name = name.unwrap_or(if radius.is_some() && own.radius().is_none() { "l2" } else { own.name() });
+    if radius.is_none() && name == own.name() {
+        return Ok((own, from));
+    }
+    let class = if name == own.name() { own } else { Comparator::new(name, 1.0, engine.config().l2)? };
+    if class.radius().is_none() {
+        return unbounded(class, radius).map(|class| (class, None));
+    }
+    Ok(match radius {
+        Some(radius) => (class.with_radius(positive(radius)?), Some("flag")),
+        None if name == "simplex" => (class, Some("default")),
+        None => (class.with_radius(class.norm(engine.weights().iter())), Some("model")),
+    })
+}
+
+fn positive(radius: f64) -> Result<f64, UsageError> {
+    if radius > 0.0 && radius.is_finite() {
+        Ok(radius)
+    } else {
+        Err(UsageError(format!("radius: found {radius}, expected a number greater than 0")))
+    }
+}
+
+fn unbounded(class: Comparator, radius: Option<f64>) -> Result<Comparator, UsageError> {
+    match radius {
+        None => Ok(class),
+        Some(_) => {
+            Err(UsageError::new("radius does not go with comparator ridge, which has models of every norm"))
+        }
+    }
+}
+
+/// What the engine proves against a class.
+pub(crate) fn certificate(engine: &Engine, name: Option<&str>, radius: Option<f64>) -> PyResult<Certificate> {
+    let (class, from) = class(engine, name, radius).map_err(|e| refuse(e.0))?;
+    let proved = engine.certificate_for(&class, from);
+    match (proved, engine.average_loss()) {
+        (Some(proved), Some(average_loss)) => Ok(Certificate {
+            average_loss,
+            regret_at_most: proved.regret_at_most,
+            best_at_least: proved.best_at_least,
+            comparator: proved.comparator.to_owned(),
+            radius: proved.radius,
+            radius_from: proved.radius_from.map(str::to_owned),
+        }),
+        _ => Err(nothing(&class, engine.examples())),
+    }
+}
+
+fn nothing(class: &Comparator, examples: u64) -> PyErr {
+    refuse(match (examples, class) {
+        (0, _) => "nothing is certified before something has been learned".to_owned(),
+        (_, Comparator::Ridge { .. }) => {
+            "comparator ridge needs a learner that knows its norm in every round".to_owned()
+        }
+        _ => "no example of weight above 0 has been learned, or the losses leave the range of f64".to_owned(),
+    })
+}
+
+/// What ledgers must have in common to be added.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Terms {
+    loss: String,
+    parameters: Parameters,
+    bias: bool,
+    l2: Option<f64>,
+    labels: LabelMap,
+    reading: Reading,
+}
+
+impl Terms {
+    fn new(engine: &Engine, labels: &LabelMap, reading: &Reading) -> Self {
+        let config = engine.config();
+        Self {
+            loss: config.loss.clone(),
+            parameters: config.loss_parameters.clone(),
+            bias: config.bias,
+            l2: config.l2,
+            labels: labels.clone(),
+            reading: Reading { label: None, weight: None, ..reading.clone() },
+        }
+    }
+
+    /// What differs.
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        if self.loss != other.loss || self.parameters != other.parameters {
+            Some("losses")
+        } else if self.bias != other.bias {
+            Some("bias settings")
+        } else if self.labels != other.labels {
+            Some("labels")
+        } else if self.reading != other.reading {
+            Some("ways to place features")
+        } else {
+            None
+        }
+    }
+}
+
+/// The ledger of a stream, detached from its learner. Ledgers of the same loss, labels and features add: the
+/// sum proves what the best common model could have done on both streams together.
+///
+/// >>> import noregret
+/// >>> one, two = noregret.Learner(loss="hinge"), noregret.Learner("adagrad", "hinge")
+/// >>> one.learn_many([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+/// >>> two.learn_many([[1.0, 1.0], [0.0, 2.0]], [1, -1])
+/// >>> both = one.ledger + two.ledger
+/// >>> both.examples
+/// 4
+/// >>> both.certificate(radius=2).comparator
+/// 'l2'
+#[pyclass(frozen, module = "noregret", skip_from_py_object)]
+pub(crate) struct Ledger {
+    ledger: regret::Ledger,
+    terms: Terms,
+}
+
+impl Ledger {
+    pub(crate) fn new(engine: &Engine, labels: &LabelMap, reading: &Reading) -> Self {
+        Self { ledger: engine.ledger(), terms: Terms::new(engine, labels, reading) }
+    }
+
+    fn class(&self, name: &str, radius: Option<f64>) -> PyResult<Comparator> {
+        let class = Comparator::new(name, 1.0, self.terms.l2).map_err(|e| refuse(e.0))?;
+        let class = match (class.radius(), radius) {
+            (None, _) => unbounded(class, radius),
+            (Some(_), Some(radius)) => positive(radius).map(|r| class.with_radius(r)),
+            (Some(_), None) => Err(UsageError::new("a ledger knows no model: say radius=")),
+        };
+        class.map_err(|e| refuse(e.0))
+    }
+}
+
+#[pymethods]
+impl Ledger {
+    /// Rows entered.
+    #[getter]
+    fn examples(&self) -> u64 {
+        self.ledger.book.examples
+    }
+
+    /// The sum of their weights.
+    #[getter]
+    fn weight(&self) -> f64 {
+        self.ledger.book.weight.value()
+    }
+
+    /// The average loss per unit of weight; None before the first round.
+    #[getter]
+    fn average_loss(&self) -> Option<f64> {
+        self.ledger.book.average_loss()
+    }
+
+    /// What the ledger proves against every model of a class.
+    #[pyo3(signature = (radius=None, comparator="l2"))]
+    fn certificate(&self, radius: Option<f64>, comparator: &str) -> PyResult<Certificate> {
+        let class = self.class(comparator, radius)?;
+        let book = &self.ledger.book;
+        let proved = self.ledger.best_at_least(&class);
+        let proved = proved.and_then(|best| Some((best, book.regret_at_most(&class, best)?)));
+        match (proved, book.average_loss()) {
+            (Some((best_at_least, regret_at_most)), Some(average_loss)) => Ok(Certificate {
+                average_loss,
+                regret_at_most,
+                best_at_least,
+                comparator: comparator.to_owned(),
+                radius: class.radius(),
+                radius_from: class.radius().map(|_| "flag".to_owned()),
+            }),
+            _ => Err(nothing(&class, book.examples)),
+        }
+    }
+
+    /// `best_at_least` for many radii, as pairs.
+    #[pyo3(signature = (radii, comparator="l2"))]
+    #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
+    fn curve(&self, radii: Vec<f64>, comparator: &str) -> PyResult<Vec<(f64, f64)>> {
+        for &radius in &radii {
+            self.class(comparator, Some(radius))?;
+        }
+        let class = self.class(comparator, Some(1.0))?;
+        Ok(self.ledger.curve(&class, &radii))
+    }
+
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Ledger>() else { return Ok(py.NotImplemented()) };
+        let other = other.get();
+        if let Some(what) = self.terms.difference(&other.terms) {
+            return Err(refuse(format!("the ledgers have different {what}, and do not add")));
+        }
+        let mut ledger = self.ledger.clone();
+        ledger.merge(&other.ledger);
+        Ok(Py::new(py, Self { ledger, terms: self.terms.clone() })?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let loss = self.average_loss().map_or("None".to_owned(), |l| format!("{l:.6}"));
+        format!("Ledger(examples={}, loss='{}', average_loss={loss})", self.examples(), self.terms.loss)
+    }
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds the Python package as a wheel, installs it in an environment of its own under target/, and runs its tests and
+# the examples of its documentation. Needs Rust, and Python 3.10 or later with venv; packages come from the package index.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+environment=target/python
+python=$environment/bin/python
+[ -x "$python" ] || python3 -m venv "$environment"
+wanted="maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow pytest hypothesis"
+if [ "$(cat "$environment/wanted" 2>/dev/null)" != "$wanted" ]; then
+  # shellcheck disable=SC2086 # a list of words
+  "$python" -m pip install --quiet --disable-pip-version-check $wanted
+  echo "$wanted" >"$environment/wanted"
+fi
+rm -rf target/wheels
+PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet \
+  --manifest-path crates/noregret-py/Cargo.toml --target-dir target --out target/wheels --interpreter "$python"
+"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/noregret-*.whl
+# The command writes and reads the same model files.
+cargo build --release --quiet -p noregret-cli
+NOREGRET=$PWD/target/release/noregret "$python" -m pytest -q -p no:cacheprovider crates/noregret-py/tests \
+  --doctest-glob='*.md' -o doctest_optionflags=ELLIPSIS docs/python.md "$@"
