@@ -27,11 +27,11 @@ fn text(rows: usize) -> String {
 fn a_model_from_a_cache_is_the_model_from_the_text() {
     let folder = Folder::new();
     folder.write("a.svm", text(60_000));
-    let csv: String = (0..300).map(|k| format!("{},{},c{}\n", k % 3 == 0, k as f64 / 7.0, k % 4)).collect();
-    folder.write("b.csv", format!("y,n,word\n{csv}"));
-    let vw: String =
-        (0..300).map(|k| format!("{} {} |s w{} v:{}\n", k % 2 * 2 - 1, 1 + k % 3, k % 40, k % 9)).collect();
-    folder.write("c.vw", vw);
+    let csv: Vec<String> =
+        (0..300).map(|k| format!("{},{},c{}", k % 3 == 0, k as f64 / 7.0, k % 4)).collect();
+    folder.write("b.csv", format!("y,n,word\n{}\n", csv.join("\n")));
+    let vw = (0..300).map(|k| format!("{} {} |s w{} v:{}", k % 2 * 2 - 1, 1 + k % 3, k % 40, k % 9));
+    folder.write("c.vw", vw.collect::<Vec<_>>().join("\n") + "\n");
     for (source, flags) in [("a.svm", ""), ("b.csv", "--bits 12"), ("c.vw", "--bits 20")] {
         for cache in ["cache.arrow", "cache.parquet"] {
             folder.run(&format!("convert {source} {cache} {flags}")).ok();

@@ -109,12 +109,11 @@ impl<T: Slot> Slots<T> {
         let cells = self.cells.as_mut_slice();
         let mut bias = self.bias.as_mut();
         for k in 0..x.indices.len() + usize::from(bias.is_some()) {
-            let cell = match x.indices.get(k) {
-                Some(&i) => &mut cells[i as usize],
-                None => {
-                    let Some(cell) = bias.take() else { return };
-                    cell
-                }
+            let cell = if let Some(&i) = x.indices.get(k) {
+                &mut cells[i as usize]
+            } else {
+                let Some(cell) = bias.take() else { return };
+                cell
             };
             step(cell);
         }

@@ -101,7 +101,7 @@ pub(super) enum Plan {
     /// Sparse rows.
     Lists(Box<Lists>),
     /// A feature or more per column.
-    Columns(csv::Csv),
+    Columns(Box<csv::Csv>),
 }
 
 impl Plan {
@@ -135,7 +135,7 @@ impl Plan {
             let refuse = |_, message| bad(message);
             let csv = csv::columns(said, &names, b',', refuse)?;
             let about = About { schema: csv.schema.clone(), options: said.clone(), meaning: &csv::ENTRY };
-            return Ok((Self::Columns(csv), about));
+            return Ok((Self::Columns(Box::new(csv)), about));
         };
         let others: Vec<String> =
             (0..names.len()).filter(|k| *k != indices && *k != values).map(|k| names[k].clone()).collect();

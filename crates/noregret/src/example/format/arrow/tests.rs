@@ -31,16 +31,22 @@ fn files(folder: &Path, record: &RecordBatch) -> Vec<std::path::PathBuf> {
         let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
         let file = path(&format!("{compression:?}.arrow"));
         let mut writer = FileWriter::try_new_with_options(file, &schema, options).unwrap();
-        parts.iter().for_each(|part| writer.write(part).unwrap());
+        for part in &parts {
+            writer.write(part).unwrap();
+        }
         writer.finish().unwrap();
     }
     let mut writer = StreamWriter::try_new(path("stream.arrows"), &schema).unwrap();
-    parts.iter().for_each(|part| writer.write(part).unwrap());
+    for part in &parts {
+        writer.write(part).unwrap();
+    }
     writer.finish().unwrap();
     #[cfg(feature = "parquet")]
     {
         let mut writer = ::parquet::arrow::ArrowWriter::try_new(path("a.parquet"), schema, None).unwrap();
-        parts.iter().for_each(|part| writer.write(part).unwrap());
+        for part in &parts {
+            writer.write(part).unwrap();
+        }
         writer.close().unwrap();
     }
     all
