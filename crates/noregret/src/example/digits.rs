@@ -25,9 +25,7 @@ const HIGH: u64 = ONES * 0x80;
 /// The word that begins at byte `at` of a window.
 #[inline(always)]
 pub(super) fn word(bytes: &[u8; WINDOW], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
+    u64::from_le_bytes(*bytes[at..].first_chunk().expect("a place at least 8 bytes before the end"))
 }
 
 /// What the first bytes of a word should be: digits, and certain other bytes.

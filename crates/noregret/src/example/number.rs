@@ -123,6 +123,8 @@ mod internal {
         fn digit(digit: u32) -> Self;
         /// `m / 10^places`, where `m` has at most 7 digits and `tenth` is `10^-places`, nearly.
         fn short(m: u32, places: usize, tenth: f64) -> Self;
+        /// `m / 10^6` with its sign, where `m` has at most 7 digits and `negative` is 0 or 1.
+        fn millionths(m: u32, negative: usize) -> Self;
         /// `m / 10^f`; `None` where the nearest number cannot be told cheaply.
         fn ratio(m: u64, f: usize) -> Option<Self>;
         /// A number that is not negative, with its sign.
@@ -186,6 +188,12 @@ impl internal::Digits for f32 {
     fn short(m: u32, _places: usize, tenth: f64) -> Self {
         (f64::from(m) * tenth) as f32
     }
+    /// Exact for the same reason.
+    #[inline(always)]
+    fn millionths(m: u32, negative: usize) -> Self {
+        static MILLIONTH: [f64; 2] = [1e-6, -1e-6];
+        (f64::from(m as i32) * MILLIONTH[negative % 2]) as f32
+    }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {
         ratio_f32(m, f)
@@ -224,6 +232,11 @@ impl internal::Digits for f64 {
     #[inline(always)]
     fn short(m: u32, places: usize, _tenth: f64) -> Self {
         f64::from(m) / POWERS[places]
+    }
+    #[inline(always)]
+    fn millionths(m: u32, negative: usize) -> Self {
+        static MILLION: [f64; 2] = [1e6, -1e6];
+        f64::from(m as i32) / MILLION[negative % 2]
     }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {

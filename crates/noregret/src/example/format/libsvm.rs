@@ -4,18 +4,20 @@
 //! Most tokens are read by `token`, which sees a feature in a few words of eight bytes;
 //! whatever is unusual, and every error, goes to the exact reader beside it, which knows the place.
 
+mod layout;
 pub(super) mod token;
 
 use super::{
     Decoder, Entry, Found, KEPT_REASONS, LARGEST_DIMENSION, OpenError, Opened, Options, Problem, Scratch,
 };
 use crate::error::UsageError;
-use crate::example::digits::{RUN, WINDOW};
+use crate::example::digits::WINDOW;
 use crate::example::names::Schema;
 use crate::example::number::{Number, parse_f32, parse_f64, why_not_finite};
 use crate::example::quote::quote;
 use crate::example::text::sort;
 use crate::example::{Block, Label};
+use layout::Layout;
 use memchr::memchr;
 use std::cmp::Ordering;
 
@@ -164,14 +166,64 @@ fn token_at(chunk: &[u8], at: usize) -> &[u8] {
     &chunk[at..end]
 }
 
+/// How many features are gathered before they move into a block.
+const RUN: usize = 256;
+
+/// Why features of one look came to an end.
+enum Swept {
+    /// The row has ended, its newline included.
+    Row,
+    /// The run is full.
+    Run,
+    /// What follows looks different.
+    Other,
+}
+
+/// Features on their way into a block, in runs: cheaper than to ask two vectors for room per feature.
+struct Run<V> {
+    /// As in the file, not yet counted from 0, nor folded.
+    indices: [u32; RUN],
+    values: [V; RUN],
+    count: usize,
+    /// What the first feature of the row before looked like.
+    first: &'static Layout,
+}
+
+impl<V: Number> Run<V> {
+    /// Sees to it that there is room for a feature, and mostly for many.
+    #[inline]
+    fn make_room(&mut self, libsvm: &Libsvm, block: &mut Block<V>) {
+        if self.count > RUN / 2 {
+            self.flush(libsvm, block);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, index: u32, value: V) {
+        self.indices[self.count] = index;
+        self.values[self.count] = value;
+        self.count += usize::from(value != V::ZERO);
+    }
+
+    #[inline(never)]
+    fn flush(&mut self, libsvm: &Libsvm, block: &mut Block<V>) {
+        let places = self.indices[..self.count].iter();
+        block.indices.extend(places.map(|index| index.wrapping_sub(libsvm.base as u32) & libsvm.mask));
+        block.values.extend_from_slice(&self.values[..self.count]);
+        self.count = 0;
+    }
+}
+
 impl Libsvm {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut found = Found::default();
+        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual() };
         let mut start = 0;
         while start < chunk.len() {
-            match self.line(chunk, start, found.lines, block, scratch) {
+            match self.line(chunk, start, found.lines, &mut run, block, scratch) {
                 Ok(next) => start = next,
                 Err(fault) => {
+                    run.flush(self, block);
                     let features = block.offsets.last().copied().unwrap_or(0);
                     block.indices.truncate(features);
                     block.values.truncate(features);
@@ -194,6 +246,7 @@ impl Libsvm {
             }
             found.lines += 1;
         }
+        run.flush(self, block);
         found
     }
 
@@ -204,6 +257,7 @@ impl Libsvm {
         chunk: &[u8],
         start: usize,
         number: u64,
+        run: &mut Run<V>,
         block: &mut Block<V>,
         scratch: &mut Scratch<V>,
     ) -> Result<usize, Fault> {
@@ -212,12 +266,13 @@ impl Libsvm {
             return Ok(line_end(chunk, at));
         }
         let (label, after) = self.label(chunk, at)?;
-        let next = self.features(chunk, after, block)?;
+        let next = self.features(chunk, after, run, block)?;
         if self.folded {
+            run.flush(self, block);
             let row = block.offsets.last().copied().unwrap_or(0);
             fold(block, row, scratch).map_err(|message| Fault { at, message })?;
         }
-        block.offsets.push(block.indices.len());
+        block.offsets.push(block.indices.len() + run.count);
         block.raw_labels.push(label);
         if !block.weights.is_empty() {
             block.weights.push(1.0);
@@ -271,74 +326,105 @@ impl Libsvm {
 
     /// Reads features up to the end of the line, and says where the next line begins.
     #[inline(never)]
-    fn features<V: Number>(&self, chunk: &[u8], mut at: usize, block: &mut Block<V>) -> Result<usize, Fault> {
-        let first = at;
+    fn features<V: Number>(
+        &self,
+        chunk: &[u8],
+        first: usize,
+        run: &mut Run<V>,
+        block: &mut Block<V>,
+    ) -> Result<usize, Fault> {
+        let mut rest = &chunk[first..];
         let mut lowest = self.base;
-        // Rows gather here and move on in runs: cheaper than to ask two vectors for room per feature.
-        let mut indices = [0; RUN];
-        let mut values = [V::ZERO; RUN];
+        // Rows begin alike.
+        let mut layout = run.first;
         loop {
-            let mut count = 0;
-            let mut rest = &chunk[at..];
-            'run: while count < RUN {
-                while let Some(window) = rest.first_chunk() {
-                    let Some(feature) = token::read::<V>(window) else { break };
-                    let Some(place) = self.place(feature.index, &mut lowest) else { break 'run };
-                    // No longer than the window anyway, which spares a comparison.
-                    rest = &rest[feature.length % WINDOW..];
-                    indices[count] = place;
-                    values[count] = feature.value;
-                    count += usize::from(feature.value != V::ZERO);
-                    if count == RUN {
-                        break 'run;
-                    }
-                }
-                let Some(feature) = rest.first_chunk().and_then(token::read_long::<V>) else { break };
-                let Some(place) = self.place(feature.index, &mut lowest) else { break };
-                rest = &rest[feature.length..];
-                indices[count] = place;
-                values[count] = feature.value;
-                count += usize::from(feature.value != V::ZERO);
-                if rest[0] == b'\n' {
-                    break;
-                }
+            run.make_room(self, block);
+            let swept = if layout.is_long() {
+                self.sweep::<V, true>(layout, &mut rest, &mut lowest, run)
+            } else {
+                self.sweep::<V, false>(layout, &mut rest, &mut lowest, run)
+            };
+            match swept {
+                Swept::Row => return Ok(chunk.len() - rest.len()),
+                Swept::Run => continue,
+                Swept::Other => {}
             }
-            at = chunk.len() - rest.len();
-            block.indices.extend_from_slice(&indices[..count]);
-            block.values.extend_from_slice(&values[..count]);
-            if rest.first() == Some(&b'\n') {
-                return Ok(at + 1);
-            }
-            if count == RUN {
+            if let Some(other) = rest.first_chunk().and_then(Layout::of)
+                && !std::ptr::eq(other, layout)
+            {
+                layout = other;
+                if rest.len() == chunk.len() - first {
+                    run.first = other;
+                }
                 continue;
             }
-            at = skip_spaces(chunk, at);
+            if let Some(feature) = rest.first_chunk().and_then(token::read_long::<V>)
+                && (lowest..self.end).contains(&u64::from(feature.index))
+            {
+                rest = &rest[feature.length..];
+                lowest = u64::from(feature.index) + 1;
+                run.push(feature.index, feature.value);
+                if rest.first() == Some(&b'\n') {
+                    return Ok(chunk.len() - rest.len() + 1);
+                }
+                continue;
+            }
+            let at = skip_spaces(chunk, chunk.len() - rest.len());
             if ends(chunk, at) {
                 return Ok(line_end(chunk, at));
             }
             if chunk[at..].starts_with(b"qid:") && skip_spaces(chunk, first) == at {
-                at += token_at(chunk, at).len();
+                rest = &chunk[at + token_at(chunk, at).len()..];
                 continue;
             }
             let (index, value, after) = self.feature::<V>(chunk, at, lowest)?;
             lowest = index + 1;
-            if value != V::ZERO {
-                block.indices.push((index - self.base) as u32 & self.mask);
-                block.values.push(value);
-            }
-            at = after;
+            // May be beyond 2^32 where it is folded.
+            let place = (index - self.base) as u32 & self.mask;
+            run.push(place.wrapping_add(self.base as u32), value);
+            rest = &chunk[after..];
         }
     }
 
-    /// The place of an index, where it is not below the lowest that may follow, nor too large.
-    #[inline(always)]
-    fn place(&self, index: u32, lowest: &mut u64) -> Option<u32> {
-        let index = u64::from(index);
-        if index < *lowest || index >= self.end {
-            return None;
+    /// Reads features that look like this, from a space to a space, until one does not, or the row ends.
+    #[inline(never)]
+    fn sweep<V: Number, const LONG: bool>(
+        &self,
+        layout: &Layout,
+        rest: &mut &[u8],
+        lowest: &mut u64,
+        run: &mut Run<V>,
+    ) -> Swept {
+        let (mut text, mut least) = (*rest, *lowest);
+        let mut count = run.count;
+        let mut swept = Swept::Run;
+        while count < RUN {
+            swept = Swept::Other;
+            let Some(window) = text.first_chunk() else { break };
+            let Some(feature) = layout.read::<V, LONG>(window) else { break };
+            let index = u64::from(feature.index);
+            if index < least || index >= self.end {
+                break;
+            }
+            let end = window[feature.length % WINDOW];
+            if end != b' ' && end != b'\n' {
+                break;
+            }
+            least = index + 1;
+            run.indices[count] = feature.index;
+            run.values[count] = feature.value;
+            count += usize::from(!feature.zero);
+            if end != b' ' {
+                text = &text[feature.length % WINDOW + 1..];
+                swept = Swept::Row;
+                break;
+            }
+            text = &text[feature.length % WINDOW..];
+            swept = Swept::Run;
         }
-        *lowest = index + 1;
-        Some((index - self.base) as u32 & self.mask)
+        (*rest, *lowest) = (text, least);
+        run.count = count;
+        swept
     }
 
     /// The exact reader: one feature that begins at `at`, or what is wrong with it.
