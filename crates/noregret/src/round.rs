@@ -63,6 +63,9 @@ pub fn learn<L: Learner, V: Value>(
     let mut longest = 0.0;
     for k in 0..rows.len() {
         let row = rows.row(k);
+        if L::FETCHES && k + 1 < rows.len() {
+            slots.fetch(rows.row(k + 1).x);
+        }
         let z = learner.foresee(slots, row.x);
         let Told { value: loss, slope, floor } = judge.told(z, row.y);
         let norm_squared = if L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {

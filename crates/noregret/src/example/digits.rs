@@ -11,6 +11,7 @@
 #![allow(clippy::inline_always)]
 
 use super::number::Number;
+use wide::{i16x8, i32x4, i32x8, u8x16, u16x8};
 
 /// How many bytes are looked at for one value and what stands before it in a token: 8 bytes, a sign, a
 /// digit, a point, 16 digits, and what ends them.
@@ -127,6 +128,72 @@ pub(super) fn short<V: Number, const END: u8>(bytes: &[u8; WINDOW], at: usize) -
         _ => return None,
     };
     Some((value.signed(negative), at + 2 + places))
+}
+
+/// How a value is written: a digit, and perhaps a point and up to 6 digits. Where values are mostly written in
+/// one way, one comparison tells whether the next one is too, and three multiplications of several lanes give it.
+/// The layouts of LIBSVM say more of how this works.
+#[derive(Debug)]
+pub struct Written {
+    /// Makes a digit its number and the point 0.
+    zero: u8x16,
+    /// The largest that each byte may be then.
+    limit: u8x16,
+    /// What makes each two digits a number, times 256.
+    pairs: i16x8,
+    length: usize,
+}
+
+static WRITTEN: [Written; 7] =
+    [written(0), written(1), written(2), written(3), written(4), written(5), written(6)];
+
+const fn written(places: usize) -> Written {
+    let (mut zero, mut limit, mut pairs) = ([0; 16], [u8::MAX; 16], [0; 8]);
+    (zero[0], limit[0], pairs[0]) = (b'0', 9, 256);
+    if places > 0 {
+        (zero[1], limit[1]) = (b'.', 0);
+    }
+    let mut k = 0;
+    while k < places {
+        (zero[2 + k], limit[2 + k]) = (b'0', 9);
+        pairs[1 + k / 2] = if k % 2 == 0 { 2560 } else { 2561 };
+        k += 1;
+    }
+    let length = if places == 0 { 1 } else { 2 + places };
+    Written { zero: u8x16::new(zero), limit: u8x16::new(limit), pairs: i16x8::new(pairs), length }
+}
+
+impl Written {
+    /// How values are written where nothing is known yet.
+    pub(super) fn usual() -> &'static Self {
+        &WRITTEN[0]
+    }
+
+    /// How the value is written that begins at byte `at` (at most 8) of a window, if it is one of these.
+    #[inline]
+    pub(super) fn of(bytes: &[u8; WINDOW], at: usize) -> Option<&'static Self> {
+        let at = at + usize::from(bytes[at] == b'-');
+        if bytes[at + 1] != b'.' {
+            return Some(&WRITTEN[0]);
+        }
+        WRITTEN.get(others(word(bytes, at + 2)).trailing_zeros() as usize / 8)
+    }
+
+    /// The value that begins at byte `at` (at most 8), and the byte after it, which is not looked at.
+    #[inline(always)]
+    pub(super) fn read<V: Number>(&self, bytes: &[u8; WINDOW], at: usize) -> Option<(V, usize)> {
+        let negative = usize::from(bytes[at] == b'-');
+        let text: u8x16 = bytemuck::cast([word(bytes, at + negative), 0]);
+        let digits = text ^ self.zero;
+        if digits.saturating_sub(self.limit).simd_eq(u8x16::ZERO).to_bitmask() != 0xffff {
+            return None;
+        }
+        let pairs: u16x8 = bytemuck::cast(bytemuck::cast::<_, i16x8>(digits) * self.pairs);
+        let quads = bytemuck::cast::<_, i16x8>(pairs >> 8_u32).dot(i16x8::new([100, 1, 100, 1, 0, 0, 0, 0]));
+        let quads = i16x8::from_i32x8_saturate(bytemuck::cast::<[i32x4; 2], i32x8>([quads, quads]));
+        let [both, _]: [u64; 2] = bytemuck::cast(quads.dot(i16x8::new([10_000, 1, 0, 0, 0, 0, 0, 0])));
+        Some((V::millionths(both as u32, negative), at + negative + self.length % 16))
+    }
 }
 
 /// The high bit of every byte that is not a digit. A carry out of a byte beyond ASCII may mark the digit

@@ -37,15 +37,23 @@ pub fn murmur3(key: &[u8], seed: u32) -> u32 {
     finish(h ^ scramble(tail), key.len())
 }
 
-/// [`murmur3`] of the first `length` bytes, 1 to 8, of a word (the first in the lowest byte).
-#[inline]
-pub fn murmur3_word(word: u64, length: usize, seed: u32) -> u32 {
-    let word = word & u64::MAX >> (64 - 8 * length);
-    let (low, high) = (word as u32, (word >> 32) as u32);
-    let h = match length {
-        ..4 => seed ^ scramble(low),
-        4..8 => mix(seed, low) ^ scramble(high),
-        _ => mix(mix(seed, low), high),
+/// [`murmur3`] of the first `length` bytes, 1 to 16, of two words (the first byte in the lowest).
+#[inline(always)]
+pub fn murmur3_words(first: u64, second: u64, length: usize, seed: u32) -> u32 {
+    let quarter = |word: u64, k: usize| (word >> (32 * k)) as u32;
+    // Of the quarter that the key ends in, only what belongs to it.
+    let tail = |word: u32| scramble(word & !(u32::MAX << (8 * (length % 4))));
+    let h = match length / 4 {
+        0 => seed ^ tail(quarter(first, 0)),
+        1 => mix(seed, quarter(first, 0)) ^ tail(quarter(first, 1)),
+        whole => {
+            let h = mix(mix(seed, quarter(first, 0)), quarter(first, 1));
+            match whole {
+                2 => h ^ tail(quarter(second, 0)),
+                3 => mix(h, quarter(second, 0)) ^ tail(quarter(second, 1)),
+                _ => mix(mix(h, quarter(second, 0)), quarter(second, 1)),
+            }
+        }
     };
     finish(h, length)
 }
@@ -137,11 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn a_short_key_in_a_word_has_the_same_hash() {
-        let bytes = *b"a\xff0\0Z\x80|9";
-        for length in 1..=8 {
+    fn a_short_key_in_words_has_the_same_hash() {
+        let (first, second) = (*b"a\xff0\0Z\x80|9", *b"\xfe:8 b\x7f~\x01");
+        let bytes = [first, second].concat();
+        for length in 1..=16 {
             for seed in [0, 1, 0x9747_b28c] {
-                let hash = murmur3_word(u64::from_le_bytes(bytes), length, seed);
+                let hash = murmur3_words(u64::from_le_bytes(first), u64::from_le_bytes(second), length, seed);
                 assert_eq!(hash, murmur3(&bytes[..length], seed), "{length}");
             }
         }

@@ -49,6 +49,7 @@ use rule::{Convex, Logistic, Rule};
 use serde::{Deserialize, Serialize};
 use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, State, WEIGHTED};
 use std::marker::PhantomData;
+use wide::f32x4;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "auto",
@@ -140,8 +141,21 @@ struct Round {
     square: f64,
     /// What multiplies the coin's bets.
     coin_scale: f64,
-    /// `x/s` and the members' rates, feature by feature.
-    cells: Vec<(f32, [f32; WEIGHTED])>,
+    /// What was found in the row's cells, feature by feature, the bias last.
+    heard: Vec<Heard>,
+}
+
+/// What the members know of a feature of the row.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    /// `x/s`.
+    v: f32,
+    /// `1/s`.
+    inverse: f32,
+    /// What the coin bets.
+    bet: f32,
+    /// What a unit of slope moves the weights by.
+    rates: (f32x4, f32),
 }
 
 impl<R: Rule, B: Beside> Auto<R, B> {
@@ -170,44 +184,64 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         if mean > 0.0 { mean } else { 1.0 }
     }
 
-    /// What a row's prediction is made of.
+    /// What a row's prediction is made of. `note` hears of every feature in turn, the bias last.
     #[inline(always)]
-    fn ask<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> Round {
+    fn ask<V: Value>(
+        &self,
+        slots: &Slots<Pool<B>>,
+        x: Features<'_, V>,
+        note: impl FnMut(f32, f32, f32),
+    ) -> Round {
+        if x.end() <= slots.cells.len() {
+            return self.ask_of(slots, x, |i| &slots.cells[i as usize].state.state, note);
+        }
         let unseen = State::default();
-        let state_of = |i: u32| slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state);
-        let mut sums = [0f32; MEMBERS];
+        self.ask_of(slots, x, |i| slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state), note)
+    }
+
+    #[inline(always)]
+    fn ask_of<'s, V: Value>(
+        &self,
+        slots: &'s Slots<Pool<B>>,
+        x: Features<'_, V>,
+        state_of: impl Fn(u32) -> &'s State,
+        mut note: impl FnMut(f32, f32, f32),
+    ) -> Round {
+        // Of the first member, the four after it, and the coin.
+        let (mut first, mut others, mut coin) = (0f32, f32x4::ZERO, 0f32);
         let mut square = 0f32;
         let mut row = [(0f32, 0f32); TOGETHER];
         for (indices, values) in x.indices.chunks(TOGETHER).zip(x.values.chunks(TOGETHER)) {
-            // Next to no work, and both cache lines: many loads are on their way at once.
-            let mut touched = 0f32;
-            for &i in indices {
-                let state = state_of(i);
-                touched += state.w[0] + state.inverse;
-            }
-            std::hint::black_box(touched);
+            // Little work, and both cache lines: many loads are on their way at once.
             for ((&i, x), v) in indices.iter().zip(values).zip(&mut row) {
                 let state = state_of(i);
                 *v = state.normalise(x.f64());
-                sums[0] += state.w[0] * v.0;
+                first += state.w[0] * v.0;
             }
             for (&i, &v) in indices.iter().zip(&row) {
-                state_of(i).hear(v, &mut sums, &mut square);
+                let bet = state_of(i).hear(v, &mut others);
+                coin += bet * v.0;
+                square += v.0 * v.0;
+                note(v.0, v.1, bet);
             }
         }
         if let Some(bias) = &slots.bias {
             let state = &bias.state.state;
             let v = state.normalise(1.0);
-            sums[0] += state.w[0] * v.0;
-            state.hear(v, &mut sums, &mut square);
+            first += state.w[0] * v.0;
+            let bet = state.hear(v, &mut others);
+            coin += bet * v.0;
+            square += v.0 * v.0;
+            note(v.0, v.1, bet);
         }
         let square = f64::from(square);
-        let mut margins = sums.map(f64::from);
+        let [second, third, fourth, fifth] = others.to_array();
+        let mut margins = [first, second, third, fourth, fifth, coin].map(f64::from);
         let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
         margins[COIN] *= coin_scale;
         let z = margins.map(|m| self.rule.predicted(&self.memory, m));
         let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
-        Round { margins, z, mixed, square, coin_scale, cells: Vec::new() }
+        Round { margins, z, mixed, square, coin_scale, heard: Vec::new() }
     }
 
     /// What multiplies a coin's bet.
@@ -221,18 +255,26 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     type Slot = Pool<B>;
 
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        self.ask(slots, x).mixed.z
+        self.ask(slots, x, |_, _, _| ()).mixed.z
     }
 
     fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        let cells = std::mem::take(&mut self.round.cells);
-        self.round = Round { cells, ..self.ask(slots, x) };
+        let mut heard = std::mem::take(&mut self.round.heard);
+        // Room once, so that to note is to write.
+        heard.resize(x.indices.len() + 1, Heard::default());
+        let mut next = heard.iter_mut();
+        let round = self.ask(slots, x, |v, inverse, bet| {
+            if let Some(heard) = next.next() {
+                (heard.v, heard.inverse, heard.bet) = (v, inverse, bet);
+            }
+        });
+        self.round = Round { heard, ..round };
         self.round.mixed.z
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
-        let Round { margins, z, mixed, square, coin_scale, cells } = &mut self.round;
+        let Round { margins, z, mixed, square, coin_scale, heard } = &mut self.round;
         let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
         let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
         rule.note(&mut self.memory, y);
@@ -254,29 +296,28 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             if slope.abs() > FLATTEST { slope } else { 0.0 }
         };
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
+        let lanes = f32x4::new(slopes);
         let prior = (root / VARIANCE) as f32;
-        let mut ways = [0f32; WEIGHTED];
-        cells.resize(x.indices.len() + 1, Default::default());
-        let mut written = cells.iter_mut();
+        let (mut ways, mut last_way) = (f32x4::ZERO, 0f32);
+        let mut noted = heard.iter_mut();
         slots.enter(x, o.slope, |cell, xi| {
             cell.state.s += entered * xi;
+            let Some(heard) = noted.next() else { return };
             let state = &mut cell.state.state;
-            let (v, inverse) = state.normalise(xi);
-            if inverse != state.inverse {
+            if heard.inverse != state.inverse {
                 let before = *state;
-                state.rescale(inverse);
+                state.rescale(heard.inverse);
                 if B::KEPT {
                     cell.state.beside.moved(&before, state, &factors);
                 }
             }
-            let rates = state.meet(v, &slopes, prior);
-            for (way, rate) in ways.iter_mut().zip(&rates) {
-                *way += v * v * rate;
-            }
-            if let Some(written) = written.next() {
-                *written = (v, rates);
-            }
+            let v = heard.v;
+            heard.rates = state.meet(v, lanes, prior);
+            ways += f32x4::splat(v * v) * heard.rates.0;
+            last_way += v * v * heard.rates.1;
         });
+        let [w0, w1, w2, w3] = ways.to_array();
+        let ways = [w0, w1, w2, w3, last_way];
 
         // How far each moves.
         let mut moves = [0f32; WEIGHTED];
@@ -295,16 +336,18 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
-        let mut heard = cells.iter();
+        let moves = (f32x4::new([moves[0], moves[1], moves[2], moves[3]]), moves[4]);
+        let bends = [bends[3], bends[4]];
+        let mut noted = heard.iter();
         slots.revisit(x, |cell| {
-            let Some((v, rates)) = heard.next() else { return };
-            if *v == 0.0 {
+            let Some(heard) = noted.next() else { return };
+            if heard.v == 0.0 {
                 return;
             }
             let state = &mut cell.state.state;
             let before = *state;
-            state.follow(*v, rates, &moves, &bends);
-            state.toss(toss * v);
+            state.follow(heard.v, heard.rates, moves, bends);
+            state.toss(toss * heard.v, heard.bet);
             if B::KEPT {
                 cell.state.beside.moved(&before, state, &factors);
             }

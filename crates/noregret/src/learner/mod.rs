@@ -109,6 +109,9 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// computed.
     const RESTS: bool = false;
 
+    /// Whether a slot is so large that those of the next row had better be on their way during this one.
+    const FETCHES: bool = size_of::<Cell<Self::Slot>>() > 32;
+
     /// `<w, x>` for the current iterate. Asking never changes the model.
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;
 

@@ -103,6 +103,16 @@ impl<T: Slot> Slots<T> {
         }
     }
 
+    /// Has the cells of a row that comes later brought to the processor.
+    #[inline]
+    pub fn fetch<V: Value>(&self, x: Features<'_, V>) {
+        for &i in x.indices {
+            if let Some(cell) = self.cells.get(i as usize) {
+                pages::fetch(cell);
+            }
+        }
+    }
+
     /// The same cells in the same order once more, in a round that has entered its row.
     #[inline(always)]
     pub fn revisit<V: Value>(&mut self, x: Features<'_, V>, mut step: impl FnMut(&mut Cell<T>)) {

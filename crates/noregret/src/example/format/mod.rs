@@ -9,6 +9,7 @@ pub mod parquet;
 pub mod vw;
 
 use super::Block;
+use super::digits::Written;
 use super::names::Schema;
 use super::select::{Parts, Plan, Selection};
 use crate::bytes::{Content, Failure};
@@ -87,6 +88,8 @@ pub struct Scratch<V = f32> {
     pub text: Vec<u8>,
     /// One bit per hashed index: its name has been reported already.
     pub seen: Vec<u64>,
+    /// How the last value of a named feature was written.
+    pub written: &'static Written,
 }
 
 impl<V> Default for Scratch<V> {
@@ -97,6 +100,7 @@ impl<V> Default for Scratch<V> {
             parts: Parts::default(),
             text: Vec::new(),
             seen: Vec::new(),
+            written: Written::usual(),
         }
     }
 }

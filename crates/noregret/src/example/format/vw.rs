@@ -11,8 +11,8 @@ use memchr::memchr;
 use super::libsvm::token::{self, Feature};
 use super::{Decoder, Entry, Found, OpenError, Opened, Options, Scratch};
 use crate::error::UsageError;
-use crate::example::digits::{self, WINDOW, others, stops, word};
-use crate::example::hash::{mask, murmur3, murmur3_word, vw_name, vw_namespace};
+use crate::example::digits::{self, WINDOW, Written, others, stops, word};
+use crate::example::hash::{mask, murmur3_words, vw_name, vw_namespace};
 use crate::example::names::Schema;
 use crate::example::number::Number;
 use crate::example::select::{Naming, Plan};
@@ -145,10 +145,16 @@ impl Vw {
                     rest = usual.enter(rest, hash, V::ONE, end);
                     continue;
                 }
-                let window = rest[end..].first_chunk().filter(|window| window[0] == b':');
-                let Some((value, length)) = window.and_then(|window| digits::short::<V, b' '>(window, 1))
-                else {
+                let Some(window) = rest[end..].first_chunk().filter(|window| window[0] == b':') else {
                     break;
+                };
+                let read = usual.row.written.read::<V>(window, 1).filter(|read| window[read.1] == b' ');
+                let Some((value, length)) = read else {
+                    let other =
+                        Written::of(window, 1).filter(|other| !std::ptr::eq(*other, *usual.row.written));
+                    let Some(other) = other else { break };
+                    *usual.row.written = other;
+                    continue;
                 };
                 rest = usual.enter(rest, hash, value, end + length);
             }
@@ -334,8 +340,9 @@ impl<V: Number> Usual<'_, '_, V> {
 #[inline(always)]
 fn named(window: &[u8; WINDOW], seed: u32) -> Option<(u32, usize)> {
     let first = word(window, 1);
+    let second = word(window, 9);
     let (before, found) = match stops(first) {
-        0 => (8, stops(word(window, 9))),
+        0 => (8, stops(second)),
         found => (0, found),
     };
     if found == 0 || window[0] != b' ' {
@@ -346,8 +353,7 @@ fn named(window: &[u8; WINDOW], seed: u32) -> Option<(u32, usize)> {
     if length == 0 || others(first) << (64 - 8 * length.min(8)) == 0 {
         return None;
     }
-    let hash =
-        if length <= 8 { murmur3_word(first, length, seed) } else { murmur3(&window[1..=length], seed) };
+    let hash = murmur3_words(first, second, length, seed);
     Some((hash, length + 1))
 }
 

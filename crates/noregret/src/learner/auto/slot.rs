@@ -6,6 +6,7 @@
 //! measured in, and f32 is enough.
 
 use super::super::Slot;
+use wide::f32x4;
 
 /// The members that keep a weight: three descents and two Bayesians.
 pub(super) const WEIGHTED: usize = 5;
@@ -53,16 +54,14 @@ impl State {
         }
     }
 
-    /// Adds what all members but the first say about a feature that is `v` in its new unit.
+    /// Adds what the members but the first and the coin say about a feature that is `v` in its new unit,
+    /// `inverse`, and tells what the coin bets on it.
     #[inline(always)]
-    pub(super) fn hear(&self, (v, inverse): (f32, f32), sums: &mut [f32; MEMBERS], square: &mut f32) {
-        for (sum, w) in sums[1..WEIGHTED].iter_mut().zip(&self.w[1..]) {
-            *sum += w * v;
-        }
+    pub(super) fn hear(&self, (v, inverse): (f32, f32), sums: &mut f32x4) -> f32 {
+        *sums += four(&self.w, 1) * f32x4::splat(v);
+        // What the scale is about to change by.
         let grown = inverse != self.inverse && self.inverse > 0.0;
-        let ratio = if grown { inverse / self.inverse } else { 1.0 };
-        sums[COIN] += self.bet(ratio) * v;
-        *square += v * v;
+        self.bet(if grown { inverse / self.inverse } else { 1.0 })
     }
 
     /// Takes the new scale: what was summed in the old unit is told in the new one.
@@ -95,44 +94,44 @@ impl State {
     }
 
     /// The members meet a feature of value `v`: the descents' squares grow by their slopes', and what a
-    /// unit of slope will move each weight by is returned. Slope 3 is none: four lanes are computed at once.
+    /// unit of slope will move each weight by is returned, the last one's apart. Slope 3 is none: four lanes
+    /// are computed at once.
     #[inline(always)]
-    pub(super) fn meet(&mut self, v: f32, slopes: &[f32; 4], prior: f32) -> [f32; WEIGHTED] {
-        let mut lanes = [0f32; 4];
-        for k in 0..4 {
-            let g = slopes[k] * v;
-            self.sum[k] += g * g;
-            lanes[k] = self.sum[k].max(f32::MIN_POSITIVE).sqrt();
-        }
-        lanes[3] = prior + self.sum[3];
-        let lanes = lanes.map(|lane| 1.0 / lane);
-        [lanes[0], lanes[1], lanes[2], lanes[3], 1.0 / (prior + self.sum[4])]
+    pub(super) fn meet(&mut self, v: f32, slopes: f32x4, prior: f32) -> (f32x4, f32) {
+        let g = slopes * f32x4::splat(v);
+        let sums = four(&self.sum, 0) + g * g;
+        self.sum[..4].copy_from_slice(sums.as_array());
+        // A sum that is no number counts as the smallest.
+        let mut lanes = sums.fast_max(f32x4::splat(f32::MIN_POSITIVE)).sqrt();
+        lanes.as_mut_array()[3] = prior + self.sum[3];
+        (f32x4::ONE / lanes, 1.0 / (prior + self.sum[4]))
     }
 
     /// The weights move, and the Bayesians learn how sure they may be.
     #[inline(always)]
-    pub(super) fn follow(
-        &mut self,
-        v: f32,
-        rates: &[f32; WEIGHTED],
-        moves: &[f32; WEIGHTED],
-        bends: &[f32; WEIGHTED],
-    ) {
-        for k in 0..WEIGHTED {
-            self.w[k] += moves[k] * rates[k] * v;
-        }
-        for k in DESCENTS..WEIGHTED {
-            self.sum[k] = (1.0 - FORGET[k - DESCENTS]) * self.sum[k] + bends[k] * v * v;
+    pub(super) fn follow(&mut self, v: f32, rates: (f32x4, f32), moves: (f32x4, f32), bends: [f32; 2]) {
+        let w = four(&self.w, 0) + moves.0 * rates.0 * f32x4::splat(v);
+        self.w[..4].copy_from_slice(w.as_array());
+        self.w[4] += moves.1 * rates.1 * v;
+        for k in 0..WEIGHTED - DESCENTS {
+            let sum = &mut self.sum[DESCENTS + k];
+            *sum = (1.0 - FORGET[k]) * *sum + bends[k] * v * v;
         }
     }
 
-    /// The coin came up `outcome`, within [-1, 1].
+    /// The coin, which bet `bet`, came up `outcome`, within [-1, 1].
     #[inline(always)]
-    pub(super) fn toss(&mut self, outcome: f32) {
-        self.coin[2] += outcome * self.bet(1.0);
+    pub(super) fn toss(&mut self, outcome: f32, bet: f32) {
+        self.coin[2] += outcome * bet;
         self.coin[0] += outcome;
         self.coin[1] += outcome.abs();
     }
+}
+
+/// Four lanes of five from `from` on.
+#[inline(always)]
+fn four(lanes: &[f32; WEIGHTED], from: usize) -> f32x4 {
+    f32x4::new([lanes[from], lanes[from + 1], lanes[from + 2], lanes[from + 3]])
 }
 
 /// What is kept in a slot beside the members' state: nothing, or the parts of their averages.
