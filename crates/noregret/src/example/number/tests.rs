@@ -1,5 +1,5 @@
 use super::*;
-use crate::example::digits::{self, WINDOW};
+use crate::example::digits::{self, WINDOW, Written};
 use rand::{Rng, RngExt, SeedableRng};
 use std::fmt::Write;
 
@@ -20,6 +20,14 @@ fn check(text: &str) {
     }
     if let Some((value, end)) = digits::short::<f64, b' '>(&window, 1) {
         assert!(whole(end) && Some(value.to_bits()) == f64_std, "{text}");
+    }
+    if let Some(written) = Written::of(&window, 1) {
+        if let Some((value, end)) = written.read::<f32>(&window, 1).filter(|found| whole(found.1)) {
+            assert_eq!(Some(value.to_bits()), f32_std, "{text} {end}");
+        }
+        if let Some((value, end)) = written.read::<f64>(&window, 1).filter(|found| whole(found.1)) {
+            assert_eq!(Some(value.to_bits()), f64_std, "{text} {end}");
+        }
     }
     if let Some((value, end)) = digits::long::<f32>(&window, 1).filter(|found| whole(found.1)) {
         assert_eq!(Some(value.to_bits()), f32_std, "{text} {end}");
