@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// The place of a name; whether it is hashed.
-    fn place(&self, name: &str) -> PyResult<(u32, bool)> {
+    pub(crate) fn place(&self, name: &str) -> Result<(u32, bool), String> {
         if !self.columns.is_empty()
             && let Some(&place) = self.columns.get(name)
         {
@@ -46,7 +46,7 @@ impl Names {
         }
         match self.schema.hashed(name.as_bytes()) {
             Some(place) => Ok((place, true)),
-            None => Err(refuse(format!("the feature `{name}` is unknown to the model"))),
+            None => Err(format!("the feature `{name}` is unknown to the model")),
         }
     }
 }
@@ -129,8 +129,7 @@ pub(crate) struct Maker {
     last: Vec<u32>,
     order: Vec<u32>,
     ascending: Vec<u32>,
-    /// One bit per hashed place: its name has been told.
-    seen: Vec<u64>,
+    seen: Seen,
     /// Hashed names told for the first time.
     pub(crate) fresh: Fresh,
 }
@@ -303,9 +302,9 @@ impl Maker {
         if !value.is_finite() {
             return Err(refuse(format!("the value of `{name}` is {value}, expected a finite number")));
         }
-        let (place, hashed) = names.place(name)?;
+        let (place, hashed) = names.place(name).map_err(refuse)?;
         if hashed && learning {
-            self.remember(place, name);
+            self.seen.tell(place, name, &mut self.fresh);
         }
         if value != 0.0 {
             self.places.push(place);
@@ -313,15 +312,22 @@ impl Maker {
         }
         Ok(place)
     }
+}
 
-    fn remember(&mut self, place: u32, name: &str) {
+/// Which hashed names have been told: one bit per place.
+#[derive(Default)]
+pub(crate) struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Tells a name the first time that something falls on its place.
+    pub(crate) fn tell(&mut self, place: u32, name: &str, fresh: &mut Fresh) {
         let (word, bit) = (place as usize / 64, 1 << (place % 64));
-        if word >= self.seen.len() {
-            self.seen.resize(word + 1, 0);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
         }
-        if self.seen[word] & bit == 0 {
-            self.seen[word] |= bit;
-            self.fresh.push((place, name.into()));
+        if self.0[word] & bit == 0 {
+            self.0[word] |= bit;
+            fresh.push((place, name.into()));
         }
     }
 }
@@ -330,11 +336,14 @@ impl Maker {
 pub(crate) type Fresh = Vec<(u32, Box<str>)>;
 
 /// The places of named columns, and names that are hashed.
-pub(crate) fn places(names: &Names, columns: &[String]) -> PyResult<(Vec<u32>, Fresh)> {
+pub(crate) fn places<'a>(
+    names: &Names,
+    columns: impl Iterator<Item = &'a String>,
+) -> PyResult<(Vec<u32>, Fresh)> {
     let mut fresh = Vec::new();
-    let mut places = Vec::with_capacity(columns.len());
+    let mut places = Vec::new();
     for name in columns {
-        let (place, hashed) = names.place(name)?;
+        let (place, hashed) = names.place(name).map_err(refuse)?;
         if hashed {
             fresh.push((place, Box::from(name.as_str())));
         }
