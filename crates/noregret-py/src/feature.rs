@@ -125,10 +125,14 @@ pub(crate) struct Maker {
     /// The keys of the last dict and their places: rows of a stream mostly have the same keys, as the very same
     /// objects, in the same order.
     keys: Vec<Option<(Py<PyString>, u32)>>,
-    /// The places of the last row, and the order in which they ascend.
+    /// The places of the last row, and the order in which they ascend; whether no two are the same.
     last: Vec<u32>,
     order: Vec<u32>,
     ascending: Vec<u32>,
+    distinct: bool,
+    /// Whether the last dict had nothing but numbers other than 0 under the keys above, so that another with the
+    /// same keys has the same places.
+    plain: bool,
     seen: Seen,
     /// Hashed names told for the first time.
     pub(crate) fresh: Fresh,
@@ -143,6 +147,7 @@ impl Maker {
     /// Forgets the places of keys, which may have changed.
     pub(crate) fn forget(&mut self) {
         self.keys.clear();
+        self.plain = false;
     }
 
     /// Appends a row. Names are remembered where `learning`.
@@ -154,22 +159,20 @@ impl Maker {
         learning: bool,
     ) -> PyResult<()> {
         let start = self.block.indices.len();
-        self.path.clear();
-        self.places.clear();
-        self.values.clear();
-        self.dict(names, x, learning, 0)?;
-        if self.places != self.last {
-            self.last.clone_from(&self.places);
-            self.order.clear();
-            self.order.extend(0..self.last.len() as u32);
-            self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
-            self.ascending.clear();
-            self.ascending.extend(self.order.iter().map(|&k| self.last[k as usize]));
+        if !self.same_keys(x) {
+            self.plain = false;
+            self.path.clear();
+            self.places.clear();
+            self.values.clear();
+            self.dict(names, x, learning, 0)?;
+            self.arrange(x.len());
         }
         self.block.indices.extend_from_slice(&self.ascending);
         self.block.values.extend(self.order.iter().map(|&k| self.values[k as usize]));
-        // What falls on one place is summed.
-        self.block.settle(start, &mut self.scratch).map_err(refuse)?;
+        if !self.distinct {
+            // What falls on one place is summed.
+            self.block.settle(start, &mut self.scratch).map_err(refuse)?;
+        }
         self.block.offsets.push(self.block.indices.len());
         if let (Some(limit), Some(&last)) = (limit, self.block.indices[start..].last())
             && last >= limit
@@ -177,6 +180,43 @@ impl Maker {
             return Err(refuse(beyond(u64::from(last), limit)));
         }
         Ok(())
+    }
+
+    /// Takes the values of a dict whose keys are the very objects of the last one's, in the same order, if they are
+    /// numbers other than 0; `false` otherwise.
+    fn same_keys(&mut self, x: &Bound<'_, PyDict>) -> bool {
+        if !self.plain || x.len() != self.last.len() {
+            return false;
+        }
+        self.values.clear();
+        let mut usable = true;
+        for ((key, value), known) in x.iter().zip(&self.keys) {
+            match (known, value.cast_exact::<PyFloat>()) {
+                (Some((known, _)), Ok(value)) if known.is(&key) => {
+                    let value = value.value();
+                    // Neither 0 nor infinite; what is tiny goes the long way too.
+                    usable &= value.is_normal();
+                    self.values.push(value);
+                }
+                _ => return false,
+            }
+        }
+        usable && self.values.len() == self.last.len()
+    }
+
+    /// Finds the order of the row's places, unless it is that of the row before.
+    fn arrange(&mut self, items: usize) {
+        if self.places != self.last {
+            self.last.clone_from(&self.places);
+            self.order.clear();
+            self.order.extend(0..self.last.len() as u32);
+            self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
+            self.ascending.clear();
+            self.ascending.extend(self.order.iter().map(|&k| self.last[k as usize]));
+            self.distinct = self.ascending.windows(2).all(|pair| pair[0] < pair[1]);
+        }
+        let known = self.keys.iter().take(items).map(|key| key.as_ref().map(|(_, place)| *place));
+        self.plain = self.keys.len() >= items && known.eq(self.last.iter().map(|&place| Some(place)));
     }
 
     fn dict(&mut self, names: &Names, x: &Bound<'_, PyDict>, learning: bool, depth: usize) -> PyResult<()> {

@@ -12,7 +12,7 @@ use crate::label::{self, Labels};
 use crate::proof::{Certificate, Ledger};
 use crate::rows::{Beside, Learning, Made, Memory, bad_weight, data, usable};
 use crate::setting;
-use noregret::engine::{Config, Engine};
+use noregret::engine::Config;
 use noregret::example::format::Options;
 use noregret::example::names::NameTable;
 use noregret::example::{Label, LabelMap, Rows};
@@ -377,9 +377,7 @@ impl Learner {
         let engine = &state.model.engine;
         let mixed = match engine {
             Pupil::One(engine) => engine.mixture().is_some(),
-            Pupil::Many(several) => {
-                Engine::new(several.config().clone()).is_ok_and(|engine| engine.mixture().is_some())
-            }
+            Pupil::Many(several) => several.is_mixture(),
         };
         engine.is_linear() && !mixed
     }

@@ -18,6 +18,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+/// How many runs are learned before Python is asked whether somebody wants to stop.
+const RUNS_AT_ONCE: usize = 16;
+
 /// How many dicts are learned at once.
 const RUN_DICTS: usize = 512;
 
@@ -289,11 +292,20 @@ fn hand_over<V: Kind, T: Taker>(
     same_length(runs.rows(), count)?;
     let mut from = 0;
     while from < runs.rows() {
-        from += py.detach(|| {
-            let mut run = runs.run(from);
-            let (done, problem) = (run.len(), run.problem.take());
-            taker.take(from, run)?;
-            problem.map_or(Ok(done), |problem| Err(refuse(problem)))
+        py.detach(|| {
+            for _ in 0..RUNS_AT_ONCE {
+                if from == runs.rows() {
+                    break;
+                }
+                let mut run = runs.run(from);
+                let (done, problem) = (run.len(), run.problem.take());
+                taker.take(from, run)?;
+                if let Some(problem) = problem {
+                    return Err(refuse(problem));
+                }
+                from += done;
+            }
+            Ok(())
         })?;
         py.check_signals()?;
     }

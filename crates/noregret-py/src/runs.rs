@@ -7,10 +7,10 @@ use numpy::Element;
 
 /// About how many values a run has: enough that handing over costs nothing, few enough that they stay in the
 /// processor's cache between being checked and being learned.
-pub(crate) const RUN_VALUES: usize = 1 << 15;
+pub(crate) const RUN_VALUES: usize = 1 << 14;
 
 /// The most rows of a run, for rows without values.
-pub(crate) const RUN_ROWS: usize = 1 << 13;
+pub(crate) const RUN_ROWS: usize = 1 << 12;
 
 /// A kind of value that is learned from.
 pub(crate) trait Kind: Number + Element {

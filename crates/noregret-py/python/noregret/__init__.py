@@ -2,7 +2,7 @@
 
 The plain interface is :class:`Learner`. ``noregret.sklearn`` has estimators for scikit-learn, ``noregret.river`` models for
 River. :func:`audit` brackets the best in hindsight, :func:`compare` runs several learners on one stream, :func:`separate`
-finds separating hyperplanes.
+finds separating hyperplanes. :class:`Client` talks to a server.
 
 >>> import noregret
 >>> learner = noregret.Learner("projected-ogd", loss="hinge", radius=1)
@@ -12,6 +12,7 @@ array([ 1, -1])
 """
 
 from ._audit import Audit, audit
+from ._client import Client, ServerError
 from ._compare import Comparison, compare
 from ._noregret import Certificate, Learner, Ledger, __version__
 from ._registry import learners, losses
@@ -20,10 +21,12 @@ from ._separate import Separation, separate
 __all__ = [
     "Audit",
     "Certificate",
+    "Client",
     "Comparison",
     "Learner",
     "Ledger",
     "Separation",
+    "ServerError",
     "__version__",
     "audit",
     "compare",

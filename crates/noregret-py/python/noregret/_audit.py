@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +85,7 @@ class Audit:
         """The learner's average regret, where there is a learner."""
         if self.average_loss is None:
             return None
-        slack = 4 * np.finfo(float).eps * abs(self.average_loss)
+        slack = 4 * sys.float_info.epsilon * abs(self.average_loss)
         return Interval(self.average_loss - self.best.at_most - slack, self.average_loss - self.best.at_least + slack)
 
     @property

@@ -141,6 +141,10 @@ pub(crate) trait Scheme: Send + Sync {
     fn is_linear(&self) -> bool {
         true
     }
+    /// Whether a class's score is one of several models mixed.
+    fn is_mixture(&self) -> bool {
+        false
+    }
     /// One more than the largest feature index seen.
     fn dimension(&self) -> usize;
     /// What scores cost when the label is class `y`, or one that the model does not know (if the loss
@@ -369,6 +373,11 @@ impl Multiclass {
     /// Whether every class's scores are linear in the features.
     pub fn is_linear(&self) -> bool {
         self.scheme.is_linear()
+    }
+
+    /// Whether a class's score is one of several models mixed, and its weights are those of one of them.
+    pub fn is_mixture(&self) -> bool {
+        self.scheme.is_mixture()
     }
 
     /// The Euclidean norm of all classes' models together.

@@ -174,6 +174,10 @@ impl Scheme for Ovr {
         self.classes.iter().chain(&self.unseen).all(Engine::is_linear)
     }
 
+    fn is_mixture(&self) -> bool {
+        self.any().mixture().is_some()
+    }
+
     fn dimension(&self) -> usize {
         self.classes.iter().chain(&self.unseen).map(Engine::dimension).max().unwrap_or(0)
     }
