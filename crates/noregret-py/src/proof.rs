@@ -8,9 +8,13 @@ use noregret::model::Reading;
 use noregret::multiclass::Multiclass;
 use noregret::parameter::Parameters;
 use noregret::regret::{self, Comparator};
+use noregret::report::progress::{decimal, radius as shown};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
+
+/// A certificate that leaves more than this part of the loss open is called loose.
+const LOOSE: f64 = 0.25;
 
 /// A proof of how much better any fixed model of a class could have done: `best_at_least` is
 /// `average_loss` less `regret_at_most` (with the penalty in both for the class `ridge`).
@@ -63,23 +67,33 @@ impl Certificate {
 
     fn __str__(&self) -> String {
         let whom = match self.radius {
-            Some(radius) => format!("No linear model of {} norm <= {radius:.6}", self.comparator),
+            Some(radius) => format!("No linear model of {} norm <= {}", self.comparator, shown(radius)),
             None if self.comparator == "ridge" => "No linear model, penalised,".to_owned(),
             None => "No linear model for each class, none larger than the one learned for it,".to_owned(),
         };
+        let regret = decimal(self.regret_at_most, f64::ceil);
+        let gain = if self.regret_at_most <= 0.0 {
+            "The moving model did better than every fixed one of this class.".to_owned()
+        } else if self.regret_at_most <= LOOSE * self.average_loss.abs() {
+            format!("Within this class more tuning can gain at most {regret}.")
+        } else {
+            format!("The certificate is loose: it leaves {regret} open; `noregret.audit` tells more.")
+        };
+        // What is claimed is rounded so that it stays true.
         format!(
-            "{whom} could have lost less than {:.6}; you lost {:.6}. Within this class more tuning can gain at most {:.6}.",
-            self.best_at_least, self.average_loss, self.regret_at_most
+            "{whom} could have lost less than {}; you lost {}. {gain}",
+            decimal(self.best_at_least, f64::floor),
+            decimal(self.average_loss, f64::round)
         )
     }
 
     fn _repr_html_(&self) -> String {
-        let row = |name: &str, value: f64| format!("<tr><th>{name}</th><td>{value:.6}</td></tr>");
+        let row = |name: &str, value: String| format!("<tr><th>{name}</th><td>{value}</td></tr>");
         format!(
             "<table>{}{}{}</table><p>{}</p>",
-            row("average loss", self.average_loss),
-            row("best in hindsight at least", self.best_at_least),
-            row("regret at most", self.regret_at_most),
+            row("average loss", decimal(self.average_loss, f64::round)),
+            row("best in hindsight at least", decimal(self.best_at_least, f64::floor)),
+            row("regret at most", decimal(self.regret_at_most, f64::ceil)),
             self.__str__().replace('<', "&lt;")
         )
     }

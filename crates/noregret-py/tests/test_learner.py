@@ -310,6 +310,8 @@ def test_a_certificate_is_never_above_a_model_that_exists(stream):
         for comparator, norm in [("l2", np.linalg.norm(u)), ("l1", abs(u).sum()), ("linf", abs(u).max())]:
             assert learner.certificate(norm, comparator).best_at_least <= loss
     assert "could have lost" in str(learner.certificate())
+    assert "The certificate is loose" in str(learner.certificate(1e6))
+    assert "did better than every fixed one" in str(learner.certificate(1e-6))
     assert repr(learner.certificate()).startswith("Certificate(average_loss=")
     assert "<table>" in learner.certificate()._repr_html_()
 

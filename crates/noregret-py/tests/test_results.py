@@ -10,6 +10,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -151,6 +152,8 @@ def test_an_audit_refuses_what_makes_no_sense(stream):
 def test_a_comparison_is_learning_each_by_itself(stream):
     X, y = stream
     entries = ["auto", "perceptron", {"learner": "ogd", "eta": 0.5}, {"learner": "ogd", "eta": 0.1, "name": "slow"}]
+    reader = pa.table(pd.DataFrame(X, columns=list("abcdefghijklmnopqrst"))).to_reader()
+    assert noregret.compare(reader, y, ["ogd"]).runs[0]["examples"] == 300
     for rows in (X, sp.csr_matrix(X), pl.from_numpy(X), pd.DataFrame(X), [dict(zip("abcdefghijklmnopqrst", x)) for x in X]):
         comparison = noregret.compare(rows, y, entries)
         assert set(comparison.learners) == {"auto", "perceptron", "ogd (eta=0.5)", "slow"}

@@ -62,8 +62,12 @@ class Rows:
 
     def __init__(self, X: Any):
         self.form = as_matrix(X)
-        if not isinstance(self.form, (tuple, list)):  # through Arrow; only tables that can be cut come here
-            self.length = len(X)
+        if not isinstance(self.form, (tuple, list)):
+            if not hasattr(self.form, "slice"):  # a stream can be read once only
+                import pyarrow as pa
+
+                self.form = pa.table(self.form)
+            self.length = len(self.form) if hasattr(self.form, "__len__") else self.form.num_rows
         elif isinstance(self.form, list):
             self.length = len(self.form)
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ __version__: str
 _Class: TypeAlias = int | float | str
 _Path: TypeAlias = str | PathLike[str]
 
+@final
 class Certificate:
     """A proof of how much better any fixed model of a class could have done."""
 
@@ -31,6 +32,7 @@ class Certificate:
     def radius_from(self) -> str | None: ...
     def _repr_html_(self) -> str: ...
 
+@final
 class Ledger:
     """The ledger of a stream; ledgers add."""
 
@@ -46,7 +48,7 @@ class Ledger:
     @staticmethod
     def from_bytes(bytes: bytes) -> Ledger: ...
     def _repr_html_(self) -> str: ...
-    def __add__(self, other: Ledger) -> Ledger: ...
+    def __add__(self, value: Ledger, /) -> Ledger: ...
 
 class Learner:
     """A linear model that learns online, with a certificate of its regret."""
