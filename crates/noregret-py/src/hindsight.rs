@@ -5,6 +5,7 @@ use crate::input::Input;
 use crate::learner::{Learner, with_labels};
 use crate::rows::{Beside, Taker};
 use crate::runs::{Kind, Run};
+use noregret::error::Error;
 use noregret::example::{Block, LabelMap, Rows, Value};
 use noregret::loss::{self, Loss};
 use noregret::multiclass::Pupil;
@@ -86,9 +87,9 @@ fn answer<V: Value>(
     question: &Question,
     start: Option<&noregret::round::Vector>,
     watch: &mut (dyn FnMut() -> bool + Send),
-) -> Result<Answer, noregret::error::Error> {
+) -> Result<Answer, Error> {
     let Some(mut auditor) = Auditor::new(source, &*question.loss, question.bias)? else {
-        unreachable!("rows in memory do not stop")
+        return Err(Error::Diverged("the rows could not be gone through once".to_owned()));
     };
     let book = auditor.survey().book.clone();
     let model_loss = match start {

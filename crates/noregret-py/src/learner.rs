@@ -287,8 +287,8 @@ impl Learner {
         comparator: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let pairs = slf.get().curve_of(radii, comparator)?;
-        let module = slf.py().import("noregret._display")?;
-        module.call_method1("Curve", (pairs, slf.get().read().model.engine.average_loss()))
+        let loss = slf.get().average_loss();
+        slf.py().import("noregret._display")?.call_method1("Curve", (pairs, loss))
     }
 
     /// A copy of the ledger; ledgers add.

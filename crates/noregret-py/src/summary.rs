@@ -72,9 +72,8 @@ impl Learner {
 
     /// The weights of the features; a row for each class where there are several.
     pub(crate) fn weights_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let state = self.read();
-        match &state.model.engine {
-            Pupil::One(engine) => Ok(PyArray1::from_vec(py, engine.weights().features).into_any()),
+        let (all, shape) = match &self.read().model.engine {
+            Pupil::One(engine) => (engine.weights().features, None),
             Pupil::Many(several) => {
                 let (classes, dimension) = (several.classes(), several.dimension());
                 let mut all = Vec::with_capacity(classes * dimension);
@@ -82,21 +81,28 @@ impl Learner {
                     all.extend(several.weights(k).features);
                     all.resize((k + 1) * dimension, 0.0);
                 }
-                drop(state);
-                Ok(PyArray1::from_vec(py, all).reshape([classes, dimension])?.into_any())
+                (all, Some([classes, dimension]))
             }
+        };
+        let array = PyArray1::from_vec(py, all);
+        match shape {
+            Some(shape) => Ok(array.reshape(shape)?.into_any()),
+            None => Ok(array.into_any()),
         }
     }
 
     /// The weight of the constant feature; one for each class where there are several.
     pub(crate) fn bias_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.read().model.engine {
-            Pupil::One(engine) => Ok(engine.weights().bias.unwrap_or(0.0).into_pyobject(py)?.into_any()),
+        let bias = match &self.read().model.engine {
+            Pupil::One(engine) => Err(engine.weights().bias.unwrap_or(0.0)),
             Pupil::Many(several) => {
-                let all = (0..several.classes()).map(|k| several.weights(k).bias.unwrap_or(0.0));
-                Ok(PyArray1::from_vec(py, all.collect()).into_any())
+                Ok((0..several.classes()).map(|k| several.weights(k).bias.unwrap_or(0.0)).collect())
             }
-        }
+        };
+        Ok(match bias {
+            Ok(each) => PyArray1::from_vec(py, each).into_any(),
+            Err(one) => one.into_pyobject(py)?.into_any(),
+        })
     }
 
     /// The weights by name, as far as names are known.

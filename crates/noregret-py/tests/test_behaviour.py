@@ -224,7 +224,9 @@ def test_threads_that_learn_and_predict_together_lose_nothing(stream):
                     assert np.isfinite(learner.score_many(X)).all() and learner.predict_one(X[0]) in (1, -1)
                 else:
                     assert pickle.loads(pickle.dumps(learner)).examples <= 6000
-                    learner.ledger, learner.summary(), repr(learner)
+                    learner.ledger, learner.summary(), repr(learner), learner.weights, learner.bias, learner._repr_html_()
+                    if learner.examples:
+                        learner.curve([1.0, 2.0]), learner.certificate()
         except Exception as error:  # noqa: BLE001
             failures.append(error)
 
