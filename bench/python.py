@@ -1,10 +1,12 @@
-"""usage: python.py [DATA.svm]    the Python package beside scikit-learn and River, in turns: the least CPU time of several
+"""usage: python.py [DATA.svm [COMMAND]]    the Python package beside scikit-learn and River, in turns: the least CPU time of several
 
 `learn_many` of a sparse float32 matrix against `SGDClassifier(max_iter=1, shuffle=False).fit`; `learn_one` of 74
-features against River's `LogisticRegression`. Without DATA a stream like text is made. Needs noregret, scipy,
-scikit-learn and river.
+features against River's `LogisticRegression`; with COMMAND, the program `noregret`, `learn_file` against it. Without DATA
+a stream like text is made. Needs noregret, scipy, scikit-learn and river.
 """
 
+import resource
+import subprocess
 import sys
 import time
 
@@ -45,6 +47,32 @@ def show(title, best, unit, scale, against):
         print(f"  {name:42} {seconds * scale:9.3f} {unit}   {best[against] / seconds:6.2f} x")
 
 
+def files(path, command):
+    """`learn_file` beside the command, on the same file with as many threads: wall and CPU time."""
+
+    def ours():
+        learner = noregret.Learner("projected-ogd", "hinge")
+        learner.learn_file(path)
+
+    def theirs():
+        subprocess.run([command, "learn", path, "--learner", "projected-ogd", "--loss", "hinge", "--quiet"], check=True)
+
+    def spent():
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+    best = {}
+    for _ in range(5):
+        for name, work in {"noregret learn": theirs, "learn_file": ours}.items():
+            cpu, wall = spent(), time.perf_counter()
+            work()
+            took = spent() - cpu, time.perf_counter() - wall
+            best[name] = tuple(map(min, took, best.get(name, took)))
+    print("the file, hinge, projected-ogd")
+    for name, (cpu, wall) in best.items():
+        print(f"  {name:42} {cpu:9.3f} s CPU {wall:9.3f} s wall")
+
+
 def main():
     if len(sys.argv) > 1:
         from sklearn.datasets import load_svmlight_file
@@ -68,16 +96,19 @@ def main():
     rivals = {
         "scikit-learn SGDClassifier, log_loss": sgd(loss="log_loss"),
         "noregret auto, logistic": many("auto", "logistic"),
-        "noregret ogd, logistic": many("ogd", "logistic"),
+        "noregret projected-ogd, logistic": many("projected-ogd", "logistic"),
         "noregret ftrl, logistic": many("ftrl", "logistic"),
     }
     show(f"one pass over {X.shape[0]} rows, {X.nnz} values", race(rivals), "s ", 1, "scikit-learn SGDClassifier, log_loss")
     rivals = {
         "scikit-learn SGDClassifier, hinge": sgd(loss="hinge"),
         "noregret auto, hinge": many("auto", "hinge"),
-        "noregret ogd, hinge": many("ogd", "hinge"),
+        "noregret projected-ogd, hinge": many("projected-ogd", "hinge"),
+        "noregret perceptron": many("perceptron"),
     }
     show("the same with hinge loss", race(rivals), "s ", 1, "scikit-learn SGDClassifier, hinge")
+    if len(sys.argv) > 2:
+        files(sys.argv[1], sys.argv[2])
 
     random = np.random.default_rng(2)
     count = 10000

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 environment=target/python
 python=$environment/bin/python
 [ -x "$python" ] || python3 -m venv "$environment"
-wanted="maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow pytest hypothesis"
+wanted="maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow matplotlib vowpalwabbit nbclient ipykernel pytest hypothesis"
 if [ "$(cat "$environment/wanted" 2>/dev/null)" != "$wanted" ]; then
   # shellcheck disable=SC2086 # a list of words
   "$python" -m pip install --quiet --disable-pip-version-check $wanted

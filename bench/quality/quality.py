@@ -1,11 +1,11 @@
 """Progressive (predict, then learn) average losses of one pass, `noregret learn` without any option beside
-five learners of Vowpal Wabbit at their defaults.
+five learners of Vowpal Wabbit and River's linear models, all at their defaults.
 
     python3 bench/quality/quality.py target/release/noregret --data FOLDER [--venv FOLDER] [--out PAGE]
 
 FOLDER holds files `NAME.libsvm` or `NAME.libsvm.gz` (base 1). Labels of two kinds mean logistic loss, others square
-loss. With --venv, Vowpal Wabbit and scikit-learn are installed there (unless they are already) and run; the breast
-cancer set then comes from scikit-learn. Without it, columns that were measured with VW 9.11 are printed where the
+loss. With --venv, Vowpal Wabbit, River and scikit-learn are installed there (unless they are already) and run; the breast
+cancer set then comes from scikit-learn. Without it, columns of Vowpal Wabbit that were measured with VW 9.11 are printed where the
 name of a set is known.
 """
 
@@ -49,6 +49,38 @@ for flags in job["flags"]:
 print(json.dumps(losses))
 """
 
+# River's LogisticRegression and LinearRegression, alone and behind its StandardScaler. Of a probability 0 its own metric
+# would make 1e-15, and so is it done here.
+RIVER = r"""
+import gzip, json, math, sys
+from river import linear_model, preprocessing
+job = json.load(sys.stdin)
+rows = []
+for line in (gzip.open if job["file"].endswith(".gz") else open)(job["file"], "rt"):
+    label, *features = line.split("#")[0].split()
+    pairs = (pair.split(":") for pair in features)
+    rows.append(({name: float(value) for name, value in pairs}, float(label)))
+logistic = job["loss"] == "logistic"
+positive = max(y for _, y in rows)
+losses = []
+for scaled in (False, True):
+    model = linear_model.LogisticRegression() if logistic else linear_model.LinearRegression()
+    if scaled:
+        model = preprocessing.StandardScaler() | model
+    total = 0.0
+    for x, y in rows:
+        if logistic:
+            p = model.predict_proba_one(x).get(y == positive, 0.5)
+            total -= math.log(min(max(p, 1e-15), 1.0))
+            model.learn_one(x, y == positive)
+        else:
+            total += (model.predict_one(x) - y) ** 2
+            model.learn_one(x, y)
+    losses.append(total / len(rows))
+print(json.dumps(losses))
+"""
+RIVER_COLUMNS = ["River", "River, scaled"]
+
 CANCER = r"""
 import sys
 from sklearn.datasets import load_breast_cancer
@@ -63,8 +95,8 @@ def environment(folder):
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    if subprocess.run([python, "-c", "import vowpalwabbit, sklearn"], capture_output=True).returncode:
-        subprocess.run([python, "-m", "pip", "install", "-q", "vowpalwabbit", "scikit-learn"], check=True)
+    if subprocess.run([python, "-c", "import vowpalwabbit, sklearn, river"], capture_output=True).returncode:
+        subprocess.run([python, "-m", "pip", "install", "-q", "vowpalwabbit", "scikit-learn", "river"], check=True)
     return python
 
 
@@ -92,6 +124,14 @@ def rivals(python, path, loss, name):
     return json.loads(done.stdout.strip().split("\n")[-1])
 
 
+def river(python, path, loss):
+    if python is None:
+        return None
+    job = json.dumps({"file": str(path), "loss": loss})
+    done = subprocess.run([python, "-c", RIVER], input=job, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.strip().split("\n")[-1])
+
+
 def number(value, bold=False):
     text = f"{value:.4f}" if value < 10 else f"{value:.4g}"
     return f"**{text}**" if bold else text
@@ -111,9 +151,9 @@ def main():
             cancer = pathlib.Path(folder) / "breast_cancer.libsvm"
             subprocess.run([python, "-c", CANCER, cancer], check=True)
             paths.append(cancer)
-        lines = ["| data | loss | " + " | ".join(RIVALS) + " | auto | ratio to the best | auto's best member |",
-                 "| --- " * (len(RIVALS) + 5) + "|"]
-        ratios = []
+        lines = ["| data | loss | " + " | ".join([*RIVALS, *RIVER_COLUMNS]) + " | auto | ratio to the best of VW | auto's best member |",
+                 "| --- " * (len(RIVALS) + len(RIVER_COLUMNS) + 5) + "|"]
+        ratios, beside_river = [], []
         for path in paths:
             name = path.name.removesuffix(".gz").removesuffix(".libsvm")
             loss = task(path)
@@ -129,12 +169,23 @@ def main():
                 cells = [number(v, v == min(finite)) if math.isfinite(v) else "diverged" for v in others]
                 ratios.append(lost / min(finite))
                 ratio = f"{ratios[-1]:.3f}"
+            theirs = river(python, path, loss)
+            if theirs:
+                cells += [number(v) if math.isfinite(v) else "diverged" for v in theirs]
+                beside_river += [[lost / v if math.isfinite(v) else 0.0 for v in theirs]]
+            else:
+                cells += ["–"] * len(RIVER_COLUMNS)
             lines.append(f"| {name} | {loss} | " + " | ".join(cells) + f" | {number(lost)} | {ratio} | "
                          f"{member['name']} {number(member['average_loss'])} |")
             print(lines[-1], file=sys.stderr)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         lines += ["", f"Geometric mean of the ratios over {len(ratios)} sets: {mean:.3f}; the largest: {max(ratios):.3f}."]
+    for column, name in enumerate(RIVER_COLUMNS):
+        below = sum(ratio[column] < 1 for ratio in beside_river)
+        if beside_river:
+            lines += ["", f"{name}: `auto` loses less on {below} of {len(beside_river)} sets; the largest ratio is "
+                          f"{max(ratio[column] for ratio in beside_river):.3f}."]
     text = "\n".join(lines) + "\n"
     if arguments.out:
         head = arguments.out.read_text().split("<!-- table -->")[0]

@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// The place of a name; whether it is hashed.
-    fn place(&self, name: &str) -> PyResult<(u32, bool)> {
+    pub(crate) fn place(&self, name: &str) -> Result<(u32, bool), String> {
         if !self.columns.is_empty()
             && let Some(&place) = self.columns.get(name)
         {
@@ -46,7 +46,7 @@ impl Names {
         }
         match self.schema.hashed(name.as_bytes()) {
             Some(place) => Ok((place, true)),
-            None => Err(refuse(format!("the feature `{name}` is unknown to the model"))),
+            None => Err(format!("the feature `{name}` is unknown to the model")),
         }
     }
 }
@@ -125,12 +125,15 @@ pub(crate) struct Maker {
     /// The keys of the last dict and their places: rows of a stream mostly have the same keys, as the very same
     /// objects, in the same order.
     keys: Vec<Option<(Py<PyString>, u32)>>,
-    /// The places of the last row, and the order in which they ascend.
+    /// The places of the last row, and the order in which they ascend; whether no two are the same.
     last: Vec<u32>,
     order: Vec<u32>,
     ascending: Vec<u32>,
-    /// One bit per hashed place: its name has been told.
-    seen: Vec<u64>,
+    distinct: bool,
+    /// Whether the last dict had nothing but numbers other than 0 under the keys above, so that another with the
+    /// same keys has the same places.
+    plain: bool,
+    seen: Seen,
     /// Hashed names told for the first time.
     pub(crate) fresh: Fresh,
 }
@@ -144,6 +147,7 @@ impl Maker {
     /// Forgets the places of keys, which may have changed.
     pub(crate) fn forget(&mut self) {
         self.keys.clear();
+        self.plain = false;
     }
 
     /// Appends a row. Names are remembered where `learning`.
@@ -155,22 +159,20 @@ impl Maker {
         learning: bool,
     ) -> PyResult<()> {
         let start = self.block.indices.len();
-        self.path.clear();
-        self.places.clear();
-        self.values.clear();
-        self.dict(names, x, learning, 0)?;
-        if self.places != self.last {
-            self.last.clone_from(&self.places);
-            self.order.clear();
-            self.order.extend(0..self.last.len() as u32);
-            self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
-            self.ascending.clear();
-            self.ascending.extend(self.order.iter().map(|&k| self.last[k as usize]));
+        if !self.same_keys(x) {
+            self.plain = false;
+            self.path.clear();
+            self.places.clear();
+            self.values.clear();
+            self.dict(names, x, learning, 0)?;
+            self.arrange(x.len());
         }
         self.block.indices.extend_from_slice(&self.ascending);
         self.block.values.extend(self.order.iter().map(|&k| self.values[k as usize]));
-        // What falls on one place is summed.
-        self.block.settle(start, &mut self.scratch).map_err(refuse)?;
+        if !self.distinct {
+            // What falls on one place is summed.
+            self.block.settle(start, &mut self.scratch).map_err(refuse)?;
+        }
         self.block.offsets.push(self.block.indices.len());
         if let (Some(limit), Some(&last)) = (limit, self.block.indices[start..].last())
             && last >= limit
@@ -178,6 +180,43 @@ impl Maker {
             return Err(refuse(beyond(u64::from(last), limit)));
         }
         Ok(())
+    }
+
+    /// Takes the values of a dict whose keys are the very objects of the last one's, in the same order, if they are
+    /// numbers other than 0; `false` otherwise.
+    fn same_keys(&mut self, x: &Bound<'_, PyDict>) -> bool {
+        if !self.plain || x.len() != self.last.len() {
+            return false;
+        }
+        self.values.clear();
+        let mut usable = true;
+        for ((key, value), known) in x.iter().zip(&self.keys) {
+            match (known, value.cast_exact::<PyFloat>()) {
+                (Some((known, _)), Ok(value)) if known.is(&key) => {
+                    let value = value.value();
+                    // Neither 0 nor infinite; what is tiny goes the long way too.
+                    usable &= value.is_normal();
+                    self.values.push(value);
+                }
+                _ => return false,
+            }
+        }
+        usable && self.values.len() == self.last.len()
+    }
+
+    /// Finds the order of the row's places, unless it is that of the row before.
+    fn arrange(&mut self, items: usize) {
+        if self.places != self.last {
+            self.last.clone_from(&self.places);
+            self.order.clear();
+            self.order.extend(0..self.last.len() as u32);
+            self.order.sort_unstable_by_key(|&k| (self.last[k as usize], k));
+            self.ascending.clear();
+            self.ascending.extend(self.order.iter().map(|&k| self.last[k as usize]));
+            self.distinct = self.ascending.windows(2).all(|pair| pair[0] < pair[1]);
+        }
+        let known = self.keys.iter().take(items).map(|key| key.as_ref().map(|(_, place)| *place));
+        self.plain = self.keys.len() >= items && known.eq(self.last.iter().map(|&place| Some(place)));
     }
 
     fn dict(&mut self, names: &Names, x: &Bound<'_, PyDict>, learning: bool, depth: usize) -> PyResult<()> {
@@ -303,9 +342,9 @@ impl Maker {
         if !value.is_finite() {
             return Err(refuse(format!("the value of `{name}` is {value}, expected a finite number")));
         }
-        let (place, hashed) = names.place(name)?;
+        let (place, hashed) = names.place(name).map_err(refuse)?;
         if hashed && learning {
-            self.remember(place, name);
+            self.seen.tell(place, name, &mut self.fresh);
         }
         if value != 0.0 {
             self.places.push(place);
@@ -313,15 +352,22 @@ impl Maker {
         }
         Ok(place)
     }
+}
 
-    fn remember(&mut self, place: u32, name: &str) {
+/// Which hashed names have been told: one bit per place.
+#[derive(Default)]
+pub(crate) struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Tells a name the first time that something falls on its place.
+    pub(crate) fn tell(&mut self, place: u32, name: &str, fresh: &mut Fresh) {
         let (word, bit) = (place as usize / 64, 1 << (place % 64));
-        if word >= self.seen.len() {
-            self.seen.resize(word + 1, 0);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
         }
-        if self.seen[word] & bit == 0 {
-            self.seen[word] |= bit;
-            self.fresh.push((place, name.into()));
+        if self.0[word] & bit == 0 {
+            self.0[word] |= bit;
+            fresh.push((place, name.into()));
         }
     }
 }
@@ -330,11 +376,14 @@ impl Maker {
 pub(crate) type Fresh = Vec<(u32, Box<str>)>;
 
 /// The places of named columns, and names that are hashed.
-pub(crate) fn places(names: &Names, columns: &[String]) -> PyResult<(Vec<u32>, Fresh)> {
+pub(crate) fn places<'a>(
+    names: &Names,
+    columns: impl Iterator<Item = &'a String>,
+) -> PyResult<(Vec<u32>, Fresh)> {
     let mut fresh = Vec::new();
-    let mut places = Vec::with_capacity(columns.len());
+    let mut places = Vec::new();
     for name in columns {
-        let (place, hashed) = names.place(name)?;
+        let (place, hashed) = names.place(name).map_err(refuse)?;
         if hashed {
             fresh.push((place, Box::from(name.as_str())));
         }

@@ -8,15 +8,60 @@ use noregret::error::{Error, UsageError};
 use noregret::example::Reader;
 use noregret::example::format::Options;
 use noregret::example::reader::{CHUNK_BYTES, Next};
+use noregret::report::progress::Told;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What became of a step.
 enum Step {
     Learned,
     Waited,
     Over,
+}
+
+/// How often progress is shown.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Who is told of progress.
+pub(crate) struct Watch<'py> {
+    told: Option<Bound<'py, PyAny>>,
+    last: Instant,
+}
+
+impl<'py> Watch<'py> {
+    /// From what the user gave: nothing or a truth value, or a function.
+    pub(crate) fn new(py: Python<'py>, progress: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let told = match progress {
+            Some(given) if given.is_callable() => Some(given.clone()),
+            Some(given) if given.is_truthy()? => Some(py.import("noregret._progress")?.call_method0("Bar")?),
+            _ => None,
+        };
+        Ok(Self { told, last: Instant::now() })
+    }
+
+    /// Tells where reading stands, if it is time to, or at the end.
+    fn tell(&mut self, learner: &Learner, reader: &Reader, end: bool) -> PyResult<()> {
+        let Some(told) = &self.told else { return Ok(()) };
+        if !end && self.last.elapsed() < EVERY {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        let (examples, loss) = {
+            let engine = &learner.read().model.engine;
+            (engine.pass_examples(), engine.pass_loss())
+        };
+        told.call1((reader.bytes_read(), reader.bytes_total(), examples, loss))?;
+        Ok(())
+    }
+
+    /// Takes the bar away.
+    fn close(&self) -> PyResult<()> {
+        match &self.told {
+            Some(told) if told.hasattr("close")? => told.call_method0("close").map(drop),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Learns all examples of some files; says how many.
@@ -27,11 +72,12 @@ pub(crate) fn learn(
     format: Option<&str>,
     said: Options,
     threads: usize,
+    mut watch: Watch<'_>,
 ) -> PyResult<u64> {
     let (before, options) = {
         let state = learner.read();
         let reading = &state.model.reading;
-        let before = state.model.engine.examples();
+        let before = Told::examples(&state.model.engine);
         (before, if reading.format.is_empty() { said } else { reading.again(said).map_err(raise)? })
     };
     let skip = options.skip;
@@ -59,8 +105,8 @@ pub(crate) fn learn(
                 checked = true;
             }
             model.reading.schema = reader.schema().clone();
-            let loss = model.engine.loss();
-            let applied = model.labels.apply(&mut block, &|y| loss.accepts(y), skip);
+            let engine = &model.engine;
+            let applied = model.labels.apply(&mut block, &|y| engine.accepts(y), skip);
             dropped += applied.skipped;
             let done = model.engine.pass_examples();
             model.engine.learn(block.rows()).map_err(|error| match error {
@@ -70,6 +116,7 @@ pub(crate) fn learn(
                 }
                 error => error,
             })?;
+            state.nonzeros += block.rows().nonzeros() as u64;
             reader.recycle(block);
             applied.problem.map_or(Ok(Step::Learned), |problem| Err(problem.into()))
         });
@@ -78,10 +125,12 @@ pub(crate) fn learn(
             Ok(Step::Learned | Step::Waited) => {}
             Err(error) => break Err(raise(error)),
         }
-        if let Err(interrupt) = py.check_signals() {
+        if let Err(interrupt) = py.check_signals().and_then(|()| watch.tell(learner, &reader, false)) {
             break Err(interrupt);
         }
     };
+    let shown = if outcome.is_ok() { watch.tell(learner, &reader, true) } else { Ok(()) };
+    let outcome = outcome.and(shown).and(watch.close());
     let after = {
         let mut state = learner.write();
         let model = &mut state.model;
@@ -91,7 +140,7 @@ pub(crate) fn learn(
         if checked && let Some(space) = Space::of(&model.reading) {
             let _ = learner.space.set(space);
         }
-        model.engine.examples()
+        Told::examples(&model.engine)
     };
     outcome?;
     dropped += reader.skipped();

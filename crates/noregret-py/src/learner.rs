@@ -1,37 +1,36 @@
 //! `noregret.Learner`: a model that learns, as a Python object.
 //!
 //! The model is behind a lock that is never held while Python code may run, so that whoever holds Python's
-//! own lock can wait for it. Many rows are learned block by block: between two blocks other threads may
-//! predict, and ^C is heard.
+//! own lock can wait for it. Many rows are learned run by run: between two runs other threads may predict, and ^C
+//! is heard.
 
-use crate::error::{in_python, raise, refuse};
+use crate::error::{raise, refuse};
 use crate::feature::Space;
 use crate::file;
+use crate::input::Input;
 use crate::label::{self, Labels};
-use crate::matrix::Matrix;
-use crate::proof::{self, Certificate, Ledger};
-use crate::rows::{Made, Memory, bad_weight, data, usable};
-use noregret::engine::{Config, Engine};
+use crate::proof::{Certificate, Ledger};
+use crate::rows::{Beside, Learning, Made, Memory, bad_weight, data, usable};
+use crate::setting;
+use noregret::engine::Config;
 use noregret::example::format::Options;
-use noregret::example::hash::LARGEST_BITS;
 use noregret::example::names::NameTable;
 use noregret::example::{Label, LabelMap, Rows};
-use noregret::learner::{self, Losses};
-use noregret::loss::{self, Task};
-use noregret::model::{Model, Reading};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyTypeError;
+use noregret::learner;
+use noregret::loss;
+use noregret::model::{AnyModel, Reading};
+use noregret::multiclass::Pupil;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, RwLock};
 
-/// The loss where neither the user nor the learner says.
-const DEFAULT_LOSS: &str = "logistic";
-
 /// What the lock guards.
 pub(crate) struct State {
-    pub(crate) model: Model,
+    pub(crate) model: AnyModel,
+    /// Feature values learned since the object was made.
+    pub(crate) nonzeros: u64,
 }
 
 /// A linear model that learns online, with a certificate of its regret.
@@ -40,7 +39,8 @@ pub(crate) struct State {
 /// parameter such as `--huber-delta` is the keyword `huber_delta`.
 ///
 /// Labels of two classes are 1 (or True) and -1 or 0 (or False); classes of other names are given beforehand as
-/// `classes=(negative, positive)`. Other losses take numbers.
+/// `classes=(negative, positive)`. With `multiclass="ovr"` (or `"softmax"`, `"perceptron"`) labels are any number of
+/// classes, those of `classes` or all that come. Other losses take numbers.
 ///
 /// Features are numbers (the columns of arrays and matrices) or names (the keys of dicts, the columns of
 /// tables): what comes first decides. Names are hashed to `bits` bits, except `columns`, which have places of
@@ -64,40 +64,12 @@ pub(crate) struct Learner {
     pub(crate) memory: Mutex<Option<Box<Memory>>>,
 }
 
-/// Calls a function with the matrix that a tuple of `_data.as_matrix` describes.
-macro_rules! with_matrix {
-    ($form:expr, |$matrix:ident| $then:expr) => {{
-        let form: &Bound<'_, PyTuple> = $form;
-        let values = form.get_item(1)?;
-        if form.len() == 3 {
-            if let Ok(values) = values.cast::<PyArray2<f32>>() {
-                let $matrix = &Matrix::dense(values)?;
-                $then
-            } else {
-                let $matrix = &Matrix::dense(values.cast::<PyArray2<f64>>()?)?;
-                $then
-            }
-        } else {
-            let (indptr, indices, columns) =
-                (form.get_item(2)?, form.get_item(3)?, form.get_item(4)?.extract()?);
-            let indptr = indptr.cast::<PyArray1<i64>>()?;
-            if let Ok(values) = values.cast::<PyArray1<f32>>() {
-                let $matrix = &Matrix::sparse(indptr, &indices, values, columns)?;
-                $then
-            } else {
-                let $matrix = &Matrix::sparse(indptr, &indices, values.cast::<PyArray1<f64>>()?, columns)?;
-                $then
-            }
-        }
-    }};
-}
-
 #[pymethods]
 impl Learner {
     #[new]
     #[pyo3(signature = (learner="auto", loss=None, radius=None, *, comparator=None, l2=None, row_bound=None,
         label_bound=None, delta=0.05, average=false, bias=true, dimension=None, bits=None, columns=None, classes=None,
-        **parameters))]
+        multiclass=None, **parameters))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         learner: &str,
@@ -113,18 +85,12 @@ impl Learner {
         dimension: Option<u32>,
         bits: Option<u32>,
         columns: Option<Vec<String>>,
-        classes: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        classes: Option<Vec<Bound<'_, PyAny>>>,
+        multiclass: Option<&str>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let entry = learner::find(learner).map_err(raise)?;
-        let loss = match (loss, entry.losses) {
-            (Some(name), _) => loss::find(name).map_err(raise)?.name,
-            (None, Losses::Only(names)) => names[0],
-            (None, Losses::All) => DEFAULT_LOSS,
-        };
-        if let Some(bits) = bits.filter(|bits| !(1..=LARGEST_BITS).contains(bits)) {
-            return Err(refuse(format!("bits: found {bits}, expected 1 to {LARGEST_BITS}")));
-        }
+        let places = setting::check_bits(bits)?;
         let mut config = Config {
             radius,
             comparator,
@@ -134,30 +100,14 @@ impl Learner {
             delta,
             average,
             bias,
-            dimension: dimension.or(bits.map(|bits| 1 << bits)),
-            ..Config::new(learner, loss)
+            dimension: dimension.or(places),
+            ..Config::new(learner, setting::loss_of(entry, loss)?)
         };
-        for (name, value) in parameters.into_iter().flatten() {
-            let name: String = name.extract()?;
-            let text = match value.cast::<PyBool>() {
-                Ok(truth) => if truth.is_true() { "yes" } else { "no" }.to_owned(),
-                Err(_) => value.str()?.to_str()?.to_owned(),
-            };
-            let known = learner::ENTRIES
-                .iter()
-                .map(|e| e.parameters)
-                .chain(loss::ENTRIES.iter().map(|e| e.parameters));
-            let flag = name.replace('_', "-");
-            if !known.flatten().any(|p| p.name == flag) {
-                let message = config.give(&flag, &text).err().map_or(String::new(), |e| e.0);
-                return Err(PyTypeError::new_err(in_python(&message)));
-            }
-            config.give(&flag, &text).map_err(raise)?;
-        }
-        let labels = label::map(loss::find(loss).map_err(raise)?.task, classes)?;
-        let engine = Engine::new(config).map_err(raise)?;
+        setting::give(&mut config, parameters)?;
+        let said = loss.is_some() || parameters.is_some_and(|given| !given.is_empty());
+        let (engine, labels) = setting::build(config, multiclass, classes, said)?;
         let reading = Reading { bits, dimension, ..Reading::default() };
-        let learner = Self::of(Model { engine, reading, labels, names: NameTable::new() });
+        let learner = Self::of(AnyModel { engine, reading, labels, names: NameTable::new() });
         if let Some(columns) = columns {
             let mut sorted: Vec<&String> = columns.iter().collect();
             sorted.sort_unstable();
@@ -182,17 +132,21 @@ impl Learner {
         let mut memory = self.remember();
         let done = self.with_row(&mut memory, x, true, &mut |learner, row| {
             let mut state = learner.write();
-            let Model { engine, labels, names, .. } = &mut state.model;
-            let loss = engine.loss();
-            let y = [labels.one(&label, &|y| loss.accepts(y)).map_err(refuse)?];
+            let State { model, nonzeros } = &mut *state;
+            let AnyModel { engine, labels, names, .. } = model;
+            let y = [labels.one(&label, &|y| engine.accepts(y)).map_err(refuse)?];
             let weight = [weight];
             let weights: &[f64] = if weight[0] == 1.0 { &[] } else { &weight };
             match row {
-                Made::Narrow(block) => engine.learn(Rows { labels: &y, weights, ..block.rows() }),
+                Made::Narrow(block) => {
+                    *nonzeros += block.values.len() as u64;
+                    engine.learn(Rows { labels: &y, weights, ..block.rows() })
+                }
                 Made::Wide(block, fresh) => {
                     for (index, name) in fresh {
                         names.insert(*index, name.clone());
                     }
+                    *nonzeros += block.values.len() as u64;
                     engine.learn_f64(Rows { labels: &y, weights, ..block.rows() })
                 }
             }
@@ -203,8 +157,8 @@ impl Learner {
     }
 
     /// Learns many examples in order, as if one by one, to the last bit. `X` is a two-dimensional array, a SciPy
-    /// sparse matrix, a table of pandas, polars or pyarrow, or a list of dicts. On an error the rows before the bad
-    /// one have been learned.
+    /// sparse matrix, a table of pandas, polars, pyarrow or whatever speaks Arrow's C interface, or a list of dicts.
+    /// On an error the rows before the bad one have been learned.
     ///
     /// >>> import noregret
     /// >>> learner = noregret.Learner(loss="square")
@@ -220,98 +174,59 @@ impl Learner {
         y: &Bound<'_, PyAny>,
         sample_weight: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let data = data(py)?;
-        let labels = Labels::new(&data.call_method1("as_labels", (y,))?)?;
-        let weights: Option<PyReadonlyArray1<'_, f64>> = match sample_weight {
-            Some(given) => {
-                Some(data.call_method1("as_weights", (given,))?.cast::<PyArray1<f64>>()?.try_readonly()?)
-            }
-            None => None,
-        };
-        let weights = match &weights {
-            Some(weights) => weights.as_slice().map_err(|e| refuse(e.to_string()))?,
-            None => &[],
-        };
-        let labels = labels.view()?;
-        if sample_weight.is_some() && weights.is_empty() && labels.len() > 0 {
-            return Err(refuse(format!("y has {} labels and sample_weight has no numbers", labels.len())));
-        }
-        let form = data.call_method1("as_matrix", (X,))?;
-        if let Ok(rows) = form.cast::<PyList>() {
-            return self.learn_dicts(py, rows, &labels, weights);
-        }
-        let form = form.cast::<PyTuple>()?;
-        let places = self.columns(true, form.get_item(0)?.extract()?)?;
-        with_matrix!(form, |matrix| self.learn_matrix(py, matrix, &places, &labels, weights))
+        with_labels(y, sample_weight, |beside| {
+            let input = Input::new(X)?;
+            let count = beside.labels.len();
+            self.feed(py, &input, Some(count), &mut Learning { learner: self, beside, y: Vec::new() })
+        })
     }
 
-    /// The scores `<w, x>` of many examples; see `learn_many` for what `X` can be.
+    /// The scores `<w, x>` of many examples, with a column for each of several classes; see `learn_many` for what `X`
+    /// can be.
     #[pyo3(name = "score_many")]
     #[allow(non_snake_case, reason = "as everybody calls it")]
-    fn score_many<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let form = data(py)?.call_method1("as_matrix", (X,))?;
-        let scores = if let Ok(rows) = form.cast::<PyList>() {
-            rows.iter().map(|x| self.score(&x)).collect::<PyResult<Vec<f64>>>()?
-        } else {
-            let form = form.cast::<PyTuple>()?;
-            let places = self.columns(false, form.get_item(0)?.extract()?)?;
-            with_matrix!(form, |matrix| self.score_matrix(py, matrix, &places))?
-        };
-        Ok(PyArray1::from_vec(py, scores))
+    fn score_many<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.score_many_of(py, X)
     }
 
-    /// The score `<w, x>` of one example.
-    fn score_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        self.score(x)
+    /// The score `<w, x>` of one example; an array of one for each of several classes.
+    fn score_one<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.score_one_of(py, x)
     }
 
     /// The label that is predicted for one example: a class, or a number.
     fn predict_one<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let z = self.score(x)?;
-        if self.read().model.engine.loss().entry().task == Task::Real {
-            return Ok(z.into_pyobject(py)?.into_any());
-        }
-        let (negative, positive) = self.classes_of(py)?;
-        Ok(if z >= 0.0 { positive } else { negative })
+        self.predict_one_of(py, x)
     }
 
     /// The labels that are predicted for many examples; see `learn_many` for what `X` can be.
     #[pyo3(name = "predict_many")]
     #[allow(non_snake_case, reason = "as everybody calls it")]
     fn predict_many<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let scores = self.score_many(py, X)?;
-        if self.read().model.engine.loss().entry().task == Task::Real {
-            return Ok(scores.into_any());
-        }
-        let (negative, positive) = self.classes_of(py)?;
-        data(py)?.call_method1("as_classes", (scores, negative, positive))
+        self.predict_many_of(py, X)
     }
 
-    /// The probability of the positive class (logistic loss).
-    fn predict_proba_one(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        self.probabilistic()?;
-        Ok(probability(self.score(x)?))
+    /// The probability of the positive class (logistic loss); a dict of those of several classes.
+    fn predict_proba_one<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.proba_one_of(py, x)
     }
 
-    /// The probabilities of the positive class for many examples (logistic loss).
+    /// The probabilities of the positive class for many examples (logistic loss); with a column for each of several
+    /// classes.
     #[pyo3(name = "predict_proba_many")]
     #[allow(non_snake_case, reason = "as everybody calls it")]
-    fn predict_proba_many<'py>(
-        &self,
-        py: Python<'py>,
-        X: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.probabilistic()?;
-        let scores = self.score_many(py, X)?.try_readonly()?.as_array().mapv(probability);
-        Ok(PyArray1::from_vec(py, scores.to_vec()))
+    fn predict_proba_many<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.proba_many_of(py, X)
     }
 
-    /// Learns the examples of files (LIBSVM, VW, CSV, TSV, JSON lines; gzip and zstd; patterns), read as the
-    /// command does, and returns how many there were.
+    /// Learns the examples of files (LIBSVM, VW, CSV, TSV, JSON lines, Arrow, Parquet; gzip and zstd; patterns), read
+    /// as the command does, and returns how many there were.
     ///
     /// Two labels of other names than 1, 0 and -1 are ordered, the larger being positive. Bad records end the
-    /// reading, or are left out with `on_error="skip"`.
-    #[pyo3(signature = (path, *, format=None, label=None, weight=None, zero_based=false, on_error="fail", threads=None))]
+    /// reading, or are left out with `on_error="skip"`. `progress=True` shows a bar on standard error; a function is
+    /// called with (bytes read, bytes in all or None, examples, average loss) instead.
+    #[pyo3(signature = (path, *, format=None, label=None, weight=None, zero_based=false, on_error="fail", threads=None,
+        progress=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn learn_file(
         &self,
@@ -323,6 +238,7 @@ impl Learner {
         zero_based: bool,
         on_error: &str,
         threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         if !["fail", "skip"].contains(&on_error) {
             return Err(refuse(format!("on_error: found `{on_error}`, expected fail or skip")));
@@ -340,7 +256,8 @@ impl Learner {
         let skip = on_error == "skip";
         let options = Options { zero_based, bits, dimension, label, weight, skip, ..Options::default() };
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        file::learn(py, self, &patterns, format, options, threads.unwrap_or_else(cores))
+        let watch = file::Watch::new(py, progress)?;
+        file::learn(py, self, &patterns, format, options, threads.unwrap_or_else(cores), watch)
     }
 
     /// Ends a pass and begins the next one over the same stream: from here on the same examples must follow in the
@@ -352,19 +269,61 @@ impl Learner {
     /// What is proved against every fixed model of a class: by default the learner's own.
     #[pyo3(signature = (radius=None, comparator=None))]
     fn certificate(&self, radius: Option<f64>, comparator: Option<&str>) -> PyResult<Certificate> {
-        proof::certificate(&self.read().model.engine, comparator, radius)
+        self.certificate_of(radius, comparator)
+    }
+
+    /// What no model of a radius can have lost less than, for many radii: pairs (radius, best_at_least), by default
+    /// around the radius in force. The list has a method `plot`.
+    ///
+    /// >>> import noregret
+    /// >>> learner = noregret.Learner("projected-ogd", "hinge", radius=2)
+    /// >>> learner.learn_many([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    /// >>> [radius for radius, best_at_least in learner.curve()]
+    /// [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
+    #[pyo3(signature = (radii=None, comparator=None))]
+    fn curve<'py>(
+        slf: &Bound<'py, Self>,
+        radii: Option<Vec<f64>>,
+        comparator: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let pairs = slf.get().curve_of(radii, comparator)?;
+        let loss = slf.get().average_loss();
+        slf.py().import("noregret._display")?.call_method1("Curve", (pairs, loss))
     }
 
     /// A copy of the ledger; ledgers add.
     #[getter]
-    fn ledger(&self) -> Ledger {
+    fn ledger(&self) -> PyResult<Ledger> {
         let state = self.read();
-        Ledger::new(&state.model.engine, &state.model.labels, &state.model.reading)
+        match &state.model.engine {
+            Pupil::One(engine) => Ok(Ledger::new(engine, &state.model.labels, &state.model.reading)),
+            Pupil::Many(_) => Err(refuse(
+                "a model of several classes has a ledger for each of them; ask it for its certificate instead",
+            )),
+        }
+    }
+
+    /// What is known of the run: a dict with the keys of `noregret learn --json`.
+    ///
+    /// >>> import noregret
+    /// >>> learner = noregret.Learner("projected-ogd", "hinge")
+    /// >>> learner.learn_many([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    /// >>> summary = learner.summary()
+    /// >>> summary.get("certificate").get("comparator")
+    /// 'l2'
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (self.summary_text(),))
+    }
+
+    /// A row of the progress table, as `noregret learn` prints it, in a dict.
+    fn _row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (self.row_text()?,))
     }
 
     /// Writes the model to a file, the same as the command's: whole or not at all.
     #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.whole()?;
         py.detach(|| self.read().model.save(&path)).map_err(raise)
     }
 
@@ -372,70 +331,74 @@ impl Learner {
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| Model::load(&path)).map(Self::of).map_err(raise)
+        py.detach(|| AnyModel::load(&path)).map(Self::of).map_err(raise)
     }
 
     /// The bytes of the model file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.whole()?;
         let bytes = py.detach(|| self.read().model.to_bytes());
-        PyBytes::new(py, &bytes)
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// A model from the bytes of its file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Model::from_bytes(bytes).map(Self::of).map_err(refuse)
+        AnyModel::from_bytes(bytes).map(Self::of).map_err(refuse)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().to_bytes(slf.py()),)))
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
     }
 
-    /// The current weights of the features; of a learner that is not linear, those of a model that stands for it.
+    /// The current weights of the features, a row for each of several classes; of a learner that is not linear, those
+    /// of a model that stands for it (of a mixture, of its heaviest member).
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let weights = self.read().model.engine.weights();
-        PyArray1::from_vec(py, weights.features)
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.weights_of(py)
     }
 
-    /// The weight of the constant feature; 0 if there is none.
+    /// The weight of the constant feature, for each of several classes; 0 if there is none.
     #[getter]
-    fn bias(&self) -> f64 {
-        self.read().model.engine.weights().bias.unwrap_or(0.0)
+    fn bias<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.bias_of(py)
     }
 
     /// The weights of named features, as far as names are known. Names that share a place show the first.
     #[getter]
     fn named_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = self.read();
-        let Model { engine, reading, names, .. } = &state.model;
-        let weights = engine.weights().features;
-        let columns = reading.schema.columns.iter().zip(0_u32..).map(|(name, k)| (k, name.as_str()));
-        let pairs: Vec<(String, f64)> = columns
-            .chain(names.iter())
-            .filter_map(|(index, name)| Some((name.to_owned(), *weights.get(index as usize)?)))
-            .collect();
-        drop(state);
-        let dict = PyDict::new(py);
-        for (name, weight) in pairs {
-            dict.set_item(name, weight)?;
-        }
-        Ok(dict)
+        self.named_weights_of(py)
     }
 
     /// Whether predictions are products with the weights.
     #[getter]
     fn is_linear(&self) -> bool {
+        let state = self.read();
+        let engine = &state.model.engine;
+        let mixed = match engine {
+            Pupil::One(engine) => engine.mixture().is_some(),
+            Pupil::Many(several) => several.is_mixture(),
+        };
+        engine.is_linear() && !mixed
+    }
+
+    /// Whether there is a linear model: the learner itself, or the heaviest member of a mixture.
+    #[getter]
+    fn _has_weights(&self) -> bool {
         self.read().model.engine.is_linear()
     }
 
     /// Examples learned in the first pass.
     #[getter]
     fn examples(&self) -> u64 {
-        self.read().model.engine.examples()
+        match &self.read().model.engine {
+            Pupil::One(engine) => engine.examples(),
+            Pupil::Many(several) => several.examples(),
+        }
     }
 
-    /// The average loss of the first pass, every example predicted before it was learned; None before the first.
+    /// The average loss of the first pass, every example predicted before it was learned; None before the first. Of
+    /// several classes learned one against the rest, the sum of their losses.
     #[getter]
     fn average_loss(&self) -> Option<f64> {
         self.read().model.engine.average_loss()
@@ -453,50 +416,78 @@ impl Learner {
         self.read().model.engine.config().loss.clone()
     }
 
-    /// The negative and the positive class; None for losses of numbers. One not seen yet is -1 or 1.
+    /// How several classes are learned; None for two classes and for numbers.
     #[getter]
-    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    fn multiclass(&self) -> Option<&'static str> {
+        self.read().model.engine.multiclass().map(|several| several.entry().name)
+    }
+
+    /// The classes: the negative and the positive one (one not seen yet is -1 or 1), or all of several; None for losses
+    /// of numbers.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        if self.class_count().is_some() {
+            return PyTuple::new(py, self.classes_list(py)?).map(Some);
+        }
         let real = self.read().model.labels == LabelMap::Real;
-        if real { Ok(None) } else { self.classes_of(py).map(Some) }
+        if real || !self.is_classifier() {
+            return Ok(None);
+        }
+        let (negative, positive) = self.both(py)?;
+        PyTuple::new(py, [negative, positive]).map(Some)
     }
 
     fn __repr__(&self) -> String {
-        let state = self.read();
-        let engine = &state.model.engine;
-        let config = engine.config();
-        let loss = engine.average_loss().map_or(String::new(), |l| format!(", average loss {l:.6}"));
-        format!(
-            "<Learner {} with {} loss: {} examples{loss}>",
-            config.learner,
-            config.loss,
-            engine.examples()
-        )
+        let (learner, loss, examples) = (self.learner(), self.loss(), self.examples());
+        let classes = self.class_count().map_or(String::new(), |n| format!(", {n} classes"));
+        let average = self.average_loss().map_or(String::new(), |l| format!(", average loss {l:.6}"));
+        format!("<Learner {learner} with {loss} loss: {examples} examples{classes}{average}>")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("noregret._display")?.call_method1("learner_html", (slf,))
     }
 }
 
 impl Learner {
-    fn classes_of<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let (negative, positive) = match &self.read().model.labels {
-            LabelMap::Binary { negative, positive } => (negative.clone(), positive.clone()),
-            // Numbers; and files of several classes are refused when they are loaded.
-            _ => (None, None),
-        };
-        Ok((label::class(py, negative.as_ref(), -1)?, label::class(py, positive.as_ref(), 1)?))
-    }
-
-    fn probabilistic(&self) -> PyResult<()> {
-        let state = self.read();
-        match state.model.engine.loss().entry().name {
-            "logistic" => Ok(()),
-            other => {
-                Err(refuse(format!("probabilities need the logistic loss; this model has the {other} loss")))
-            }
+    /// Refuses to keep a state that no stream leads to.
+    fn whole(&self) -> PyResult<()> {
+        match self.read().model.engine.multiclass() {
+            Some(several) if !several.is_whole() => Err(refuse(
+                "one of the classes diverged, and they have not all learned the same rows: the model cannot be kept",
+            )),
+            _ => Ok(()),
         }
     }
 }
 
-fn probability(z: f64) -> f64 {
-    1.0 / (1.0 + (-z).exp())
+/// Hands over labels and weights, readable without Python.
+pub(crate) fn with_labels<R>(
+    y: &Bound<'_, PyAny>,
+    sample_weight: Option<&Bound<'_, PyAny>>,
+    then: impl FnOnce(Beside<'_>) -> PyResult<R>,
+) -> PyResult<R> {
+    let data = data(y.py())?;
+    let labels = Labels::new(&data.call_method1("as_labels", (y,))?)?;
+    let weights: Option<PyReadonlyArray1<'_, f64>> = match sample_weight {
+        Some(given) => {
+            Some(data.call_method1("as_weights", (given,))?.cast::<PyArray1<f64>>()?.try_readonly()?)
+        }
+        None => None,
+    };
+    let numbers = match &weights {
+        Some(weights) => weights.as_slice().map_err(|e| refuse(e.to_string()))?,
+        None => &[],
+    };
+    let labels = labels.view()?;
+    if weights.is_some() && numbers.len() != labels.len() {
+        return Err(refuse(format!(
+            "y has {} labels and sample_weight has {} numbers",
+            labels.len(),
+            numbers.len()
+        )));
+    }
+    then(Beside { labels, weights: numbers })
 }
 
 /// Learners and losses with their parameters: (group, name, summary, [(parameter, default, meaning)]).

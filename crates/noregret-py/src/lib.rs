@@ -1,15 +1,25 @@
 //! The Python extension `noregret._noregret`: the engine, its model files and its certificates as Python
-//! objects. What can be written in Python (scikit-learn's and River's manners, the many kinds of tables) is
-//! in `python/noregret`; here are the rounds.
+//! objects. What can be written in Python (scikit-learn's and River's manners, the many kinds of tables, how results
+//! are shown) is in `python/noregret`; here are the rounds.
 
+mod answer;
+mod dense;
 mod error;
 mod feature;
 mod file;
+mod hindsight;
+mod input;
 mod label;
 mod learner;
 mod matrix;
 mod proof;
 mod rows;
+mod runs;
+mod separation;
+mod setting;
+mod sparse;
+mod summary;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -20,5 +30,7 @@ fn _noregret(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<proof::Certificate>()?;
     module.add_class::<proof::Ledger>()?;
     module.add_function(wrap_pyfunction!(learner::registry, module)?)?;
+    module.add_function(wrap_pyfunction!(hindsight::audit, module)?)?;
+    module.add_function(wrap_pyfunction!(separation::separate, module)?)?;
     Ok(())
 }

@@ -1,13 +1,20 @@
 //! What is proved: certificates, and the ledgers that they are read off.
 
-use crate::error::refuse;
+use crate::error::{raise, refuse};
 use noregret::engine::Engine;
 use noregret::error::UsageError;
 use noregret::example::LabelMap;
 use noregret::model::Reading;
+use noregret::multiclass::Multiclass;
 use noregret::parameter::Parameters;
 use noregret::regret::{self, Comparator};
+use noregret::report::progress::{decimal, radius as shown};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde::{Deserialize, Serialize};
+
+/// A certificate that leaves more than this part of the loss open is called loose.
+const LOOSE: f64 = 0.25;
 
 /// A proof of how much better any fixed model of a class could have done: `best_at_least` is
 /// `average_loss` less `regret_at_most` (with the penalty in both for the class `ridge`).
@@ -35,6 +42,16 @@ pub(crate) struct Certificate {
     radius_from: Option<String>,
 }
 
+impl Certificate {
+    pub(crate) fn radius(&self) -> Option<f64> {
+        self.radius
+    }
+
+    pub(crate) fn best_at_least(&self) -> f64 {
+        self.best_at_least
+    }
+}
+
 #[pymethods]
 impl Certificate {
     fn __repr__(&self) -> String {
@@ -50,24 +67,52 @@ impl Certificate {
 
     fn __str__(&self) -> String {
         let whom = match self.radius {
-            Some(radius) => format!("No linear model of {} norm <= {radius:.6}", self.comparator),
-            None => "No linear model, penalised,".to_owned(),
+            Some(radius) => format!("No linear model of {} norm <= {}", self.comparator, shown(radius)),
+            None if self.comparator == "ridge" => "No linear model, penalised,".to_owned(),
+            None => "No linear model for each class, none larger than the one learned for it,".to_owned(),
         };
+        let regret = decimal(self.regret_at_most, f64::ceil);
+        let gain = if self.regret_at_most <= 0.0 {
+            "The moving model did better than every fixed one of this class.".to_owned()
+        } else if self.regret_at_most <= LOOSE * self.average_loss.abs() {
+            format!("Within this class more tuning can gain at most {regret}.")
+        } else {
+            format!("The certificate is loose: it leaves {regret} open; `noregret.audit` tells more.")
+        };
+        // What is claimed is rounded so that it stays true.
         format!(
-            "{whom} could have lost less than {:.6}; you lost {:.6}. Within this class more tuning can gain at most {:.6}.",
-            self.best_at_least, self.average_loss, self.regret_at_most
+            "{whom} could have lost less than {}; you lost {}. {gain}",
+            decimal(self.best_at_least, f64::floor),
+            decimal(self.average_loss, f64::round)
         )
     }
 
     fn _repr_html_(&self) -> String {
-        let row = |name: &str, value: f64| format!("<tr><th>{name}</th><td>{value:.6}</td></tr>");
+        let row = |name: &str, value: String| format!("<tr><th>{name}</th><td>{value}</td></tr>");
         format!(
             "<table>{}{}{}</table><p>{}</p>",
-            row("average loss", self.average_loss),
-            row("best in hindsight at least", self.best_at_least),
-            row("regret at most", self.regret_at_most),
+            row("average loss", decimal(self.average_loss, f64::round)),
+            row("best in hindsight at least", decimal(self.best_at_least, f64::floor)),
+            row("regret at most", decimal(self.regret_at_most, f64::ceil)),
             self.__str__().replace('<', "&lt;")
         )
+    }
+
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
+    fn _of(parts: (f64, f64, f64, String, Option<f64>, Option<String>)) -> Self {
+        let (average_loss, regret_at_most, best_at_least, comparator, radius, radius_from) = parts;
+        Self { average_loss, regret_at_most, best_at_least, comparator, radius, radius_from }
+    }
+
+    #[allow(clippy::type_complexity, reason = "what pickle wants")]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, ((f64, f64, f64, String, Option<f64>, Option<String>),))> {
+        let it = slf.get().clone();
+        let parts =
+            (it.average_loss, it.regret_at_most, it.best_at_least, it.comparator, it.radius, it.radius_from);
+        Ok((slf.get_type().getattr("_of")?, (parts,)))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -135,6 +180,39 @@ pub(crate) fn certificate(engine: &Engine, name: Option<&str>, radius: Option<f6
     }
 }
 
+/// What several classes together prove: only the radius may be another than in force.
+pub(crate) fn of_several(
+    several: &Multiclass,
+    name: Option<&str>,
+    radius: Option<f64>,
+) -> PyResult<Certificate> {
+    let (own, _) = several.comparator();
+    if let Some(name) = name.filter(|name| *name != own.name()) {
+        return Err(refuse(format!(
+            "comparator={name}: several classes are certified against the class that they were made with, {}",
+            own.name()
+        )));
+    }
+    let proved = match radius {
+        None => several.certificate(),
+        Some(_) if own.radius().is_none() => {
+            return Err(unbounded(own, radius).map_or_else(raise, |_| refuse("")));
+        }
+        Some(radius) => several.certificate_within(positive(radius).map_err(|e| refuse(e.0))?),
+    };
+    match (proved, several.average_loss()) {
+        (Some(proved), Some(average_loss)) => Ok(Certificate {
+            average_loss,
+            regret_at_most: proved.regret_at_most,
+            best_at_least: proved.best_at_least,
+            comparator: proved.comparator.to_owned(),
+            radius: proved.radius,
+            radius_from: proved.radius_from.map(str::to_owned),
+        }),
+        _ => Err(nothing(&own, several.examples())),
+    }
+}
+
 fn nothing(class: &Comparator, examples: u64) -> PyErr {
     refuse(match (examples, class) {
         (0, _) => "nothing is certified before something has been learned".to_owned(),
@@ -146,7 +224,7 @@ fn nothing(class: &Comparator, examples: u64) -> PyErr {
 }
 
 /// What ledgers must have in common to be added.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Terms {
     loss: String,
     parameters: Parameters,
@@ -262,12 +340,35 @@ impl Ledger {
     /// `best_at_least` for many radii, as pairs.
     #[pyo3(signature = (radii, comparator="l2"))]
     #[allow(clippy::needless_pass_by_value, reason = "made for the call")]
-    fn curve(&self, radii: Vec<f64>, comparator: &str) -> PyResult<Vec<(f64, f64)>> {
+    fn curve<'py>(&self, py: Python<'py>, radii: Vec<f64>, comparator: &str) -> PyResult<Bound<'py, PyAny>> {
         for &radius in &radii {
             self.class(comparator, Some(radius))?;
         }
         let class = self.class(comparator, Some(1.0))?;
-        Ok(self.ledger.curve(&class, &radii))
+        let pairs = self.ledger.curve(&class, &radii);
+        py.import("noregret._display")?.call_method1("Curve", (pairs, self.average_loss()))
+    }
+
+    /// The ledger as bytes, exactly.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = serde_json::to_vec(&(&self.ledger, &self.terms)).map_err(|e| refuse(e.to_string()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A ledger from its bytes.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let (ledger, terms) = serde_json::from_slice(bytes)
+            .map_err(|e| refuse(format!("these are not the bytes of a ledger: {e}")))?;
+        Ok(Self { ledger, terms })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.ledger == other.ledger && self.terms == other.terms
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -280,6 +381,15 @@ impl Ledger {
         let mut ledger = self.ledger.clone();
         ledger.merge(&other.ledger);
         Ok(Py::new(py, Self { ledger, terms: self.terms.clone() })?.into_any())
+    }
+
+    fn _repr_html_(&self) -> String {
+        let loss = self.average_loss().map_or("none yet".to_owned(), |l| format!("{l:.6}"));
+        format!(
+            "<table><tr><th>examples</th><td>{}</td></tr><tr><th>{} loss, average</th><td>{loss}</td></tr></table>",
+            self.examples(),
+            self.terms.loss
+        )
     }
 
     fn __repr__(&self) -> String {

@@ -1,22 +1,28 @@
-//! How rows of all kinds come to the engine: one at a time, or many in blocks.
+//! How rows of all kinds come to the learner: one at a time, or many in runs.
 
+use crate::dense::push_row;
 use crate::error::{raise, refuse};
 use crate::feature::{Maker, Names, Space, beyond, limit, places};
+use crate::input::Input;
 use crate::label;
 use crate::learner::{Learner, State};
-use crate::matrix::{Kind, Matrix, push_dense};
+use crate::runs::{Kind, Run, Runs};
+use crate::table::{Stored, Table};
 use noregret::example::hash::DEFAULT_BITS;
 use noregret::example::names::Schema;
-use noregret::example::{Block, Features, Rows};
-use noregret::model::Model;
+use noregret::example::{Block, Rows};
+use noregret::model::AnyModel;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+/// How many runs are learned before Python is asked whether somebody wants to stop.
+const RUNS_AT_ONCE: usize = 16;
+
 /// How many dicts are learned at once.
-const BLOCK_DICTS: usize = 512;
+const RUN_DICTS: usize = 512;
 
 /// Memory for single rows, kept from one call to the next.
 #[derive(Default)]
@@ -31,8 +37,17 @@ pub(crate) fn data(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     MODULE.get_or_try_init(py, || Ok(py.import("noregret._data")?.into_any().unbind())).map(|m| m.bind(py))
 }
 
+/// Who is handed the runs of rows, of either kind of values, while Python's other threads go on.
+pub(crate) trait Taker: Send {
+    fn take<V: Kind>(&mut self, from: usize, run: Run<'_, V>) -> PyResult<()>;
+    /// Whether names of features are to be remembered: what comes first decides how features are placed.
+    const LEARNS: bool;
+    /// Whether indices must be below what the learner has room for.
+    const BOUNDED: bool = true;
+}
+
 impl Learner {
-    pub(crate) fn of(model: Model) -> Self {
+    pub(crate) fn of(model: AnyModel) -> Self {
         let space = OnceLock::new();
         if let Some(known) = Space::of(&model.reading) {
             let _ = space.set(known);
@@ -40,7 +55,7 @@ impl Learner {
         Self {
             dimension: model.engine.config().dimension,
             said_dimension: model.reading.dimension,
-            state: RwLock::new(State { model }),
+            state: RwLock::new(State { model, nonzeros: 0 }),
             space,
             memory: Mutex::new(None),
         }
@@ -129,14 +144,14 @@ impl Learner {
             self.numbers(learning)?;
             let wide = wide.try_readonly()?;
             if let Ok(values) = wide.as_slice() {
-                push_dense(&mut memory.maker.block, values, limit(self.dimension))?;
+                push_row(&mut memory.maker.block, values, limit(self.dimension))?;
                 return then(self, Made::Wide(&memory.maker.block, &[]));
             }
         } else if let Ok(narrow) = x.cast::<PyArray1<f32>>() {
             self.numbers(learning)?;
             let narrow = narrow.try_readonly()?;
             if let Ok(values) = narrow.as_slice() {
-                push_dense(&mut memory.narrow, values, limit(self.dimension))?;
+                push_row(&mut memory.narrow, values, limit(self.dimension))?;
                 return then(self, Made::Narrow(&memory.narrow));
             }
         }
@@ -145,149 +160,84 @@ impl Learner {
         self.with_row(memory, &x, learning, then)
     }
 
-    /// The prediction `<w, x>`.
-    pub(crate) fn score(&self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let mut memory = self.remember();
-        let z = self.with_row(&mut memory, x, false, &mut |learner, row| {
-            let state = learner.read();
-            let engine = &state.model.engine;
-            Ok(match row {
-                Made::Wide(b, _) => engine.predict_f64(Features { indices: &b.indices, values: &b.values }),
-                Made::Narrow(b) => engine.predict(Features { indices: &b.indices, values: &b.values }),
-            })
-        });
-        self.give_back(memory);
-        z
-    }
-
-    pub(crate) fn learn_matrix<V: Kind>(
+    /// Hands all rows to a taker. `count` says how many there must be.
+    pub(crate) fn feed<T: Taker>(
         &self,
         py: Python<'_>,
-        matrix: &Matrix<'_, V>,
-        places: &[u32],
-        labels: &label::View<'_>,
-        weights: &[f64],
+        input: &Input<'_>,
+        count: Option<usize>,
+        taker: &mut T,
     ) -> PyResult<()> {
-        let mut view = matrix.view(places, limit(self.dimension))?;
-        same_length(view.rows(), labels.len(), weights.len())?;
-        let mut y = Vec::new();
-        let mut from = 0;
-        while from < view.rows() {
-            from += py.detach(|| {
-                let mut run = view.run(from);
-                let mut state = self.write();
-                let model = &mut state.model;
-                y.clear();
-                for row in from..from + run.len() {
-                    let weight = weights.get(row).copied().unwrap_or(1.0);
-                    match labels.value(row, &mut model.labels, model.engine.loss()) {
-                        _ if !usable(weight) => {
-                            run.problem = Some(format!("row {row}: {}", bad_weight(weight)));
-                            break;
-                        }
-                        Ok(value) => y.push(value),
-                        Err(message) => {
-                            run.problem = Some(format!("row {row}: {message}"));
-                            break;
-                        }
-                    }
-                }
-                let rows = Rows {
-                    offsets: &run.offsets[..=y.len()],
-                    indices: run.indices,
-                    values: run.values,
-                    labels: &y,
-                    weights: if weights.is_empty() { &[] } else { &weights[from..from + y.len()] },
-                };
-                V::learn(&mut model.engine, rows).map_err(raise)?;
-                run.problem.map_or(Ok(y.len()), |problem| Err(refuse(problem)))
-            })?;
-            py.check_signals()?;
+        let most = self.most::<T>();
+        match input {
+            Input::Dicts(rows) => self.feed_dicts(py, rows, count, taker),
+            Input::Narrow(matrix, names) => {
+                let places = self.columns::<T>(names.as_deref())?;
+                hand_over(py, &mut *matrix.runs(&places, most)?, count, taker)
+            }
+            Input::Wide(matrix, names) => {
+                let places = self.columns::<T>(names.as_deref())?;
+                hand_over(py, &mut *matrix.runs(&places, most)?, count, taker)
+            }
+            Input::Table(table) if table.is_narrow() => self.feed_table::<f32, T>(py, table, count, taker),
+            Input::Table(table) => self.feed_table::<f64, T>(py, table, count, taker),
         }
-        Ok(())
     }
 
-    pub(crate) fn score_matrix<V: Kind>(
+    fn most<T: Taker>(&self) -> u32 {
+        if T::BOUNDED { limit(self.dimension) } else { u32::MAX }
+    }
+
+    fn feed_table<V: Kind + Stored, T: Taker>(
         &self,
         py: Python<'_>,
-        matrix: &Matrix<'_, V>,
-        places: &[u32],
-    ) -> PyResult<Vec<f64>> {
-        let mut view = matrix.view(places, u32::MAX)?;
-        let mut scores = Vec::with_capacity(view.rows());
-        while scores.len() < view.rows() {
-            py.detach(|| {
-                let run = view.run(scores.len());
-                let state = self.read();
-                scores.extend(run.offsets.windows(2).map(|w| {
-                    let (indices, values) = (&run.indices[w[0]..w[1]], &run.values[w[0]..w[1]]);
-                    V::predict(&state.model.engine, Features { indices, values })
-                }));
-                run.problem.map_or(Ok(()), |problem| Err(refuse(problem)))
-            })?;
-            py.check_signals()?;
+        table: &Table,
+        count: Option<usize>,
+        taker: &mut T,
+    ) -> PyResult<()> {
+        if table.is_lists() {
+            self.numbers(T::LEARNS)?;
+            let most = self.most::<T>();
+            return hand_over(py, &mut *table.lists::<V>(most)?, count, taker);
         }
-        Ok(scores)
+        self.names(T::LEARNS, table.names.clone(), |names| {
+            let (places, fresh) = places(names, table.numbers())?;
+            self.told::<T>(&places, fresh)?;
+            let most = self.said_dimension.filter(|_| T::BOUNDED);
+            hand_over(py, &mut *table.columns::<V>(names, &places, most)?, count, taker)
+        })
     }
 
-    pub(crate) fn learn_dicts(
+    fn feed_dicts<T: Taker>(
         &self,
         py: Python<'_>,
         rows: &Bound<'_, PyList>,
-        labels: &label::View<'_>,
-        weights: &[f64],
+        count: Option<usize>,
+        taker: &mut T,
     ) -> PyResult<()> {
-        same_length(rows.len(), labels.len(), weights.len())?;
+        same_length(rows.len(), count)?;
         let limit = self.said_dimension;
         let mut memory = self.remember();
-        let done = self.names(true, Vec::new(), |names| {
-            let mut from = 0;
-            while from < rows.len() {
+        let done = self.names(T::LEARNS, Vec::new(), |names| {
+            for from in (0..rows.len()).step_by(RUN_DICTS) {
                 let maker = &mut memory.maker;
                 maker.clear();
-                let to = (from + BLOCK_DICTS).min(rows.len());
                 let mut problem = None;
-                for row in from..to {
-                    let made =
-                        rows.get_item(row).and_then(|x| maker.row(names, x.cast::<PyDict>()?, limit, true));
+                for row in from..(from + RUN_DICTS).min(rows.len()) {
+                    let made = rows
+                        .get_item(row)
+                        .and_then(|x| maker.row(names, x.cast::<PyDict>()?, limit, T::LEARNS));
                     if let Err(error) = made {
                         problem = Some(error);
                         break;
                     }
                 }
-                let block = &mut maker.block;
-                let mut state = self.write();
-                let model = &mut state.model;
-                for row in from..from + block.len() {
-                    let weight = weights.get(row).copied().unwrap_or(1.0);
-                    let value = if usable(weight) {
-                        labels.value(row, &mut model.labels, model.engine.loss())
-                    } else {
-                        Err(bad_weight(weight))
-                    };
-                    match value {
-                        Ok(value) => block.labels.push(value),
-                        Err(message) => {
-                            problem = Some(refuse(format!("row {row}: {message}")));
-                            break;
-                        }
-                    }
-                }
-                let n = block.labels.len();
-                let rows = Rows {
-                    offsets: &block.offsets[..=n],
-                    weights: if weights.is_empty() { &[] } else { &weights[from..from + n] },
-                    ..block.rows()
-                };
-                model.engine.learn_f64(rows).map_err(raise)?;
-                for (index, name) in maker.fresh.drain(..) {
-                    model.names.insert(index, name);
-                }
-                drop(state);
+                let fresh = std::mem::take(&mut maker.fresh);
+                let Block { offsets, indices, values, .. } = &maker.block;
+                py.detach(|| taker.take(from, Run { offsets, indices, values, fresh, problem: None }))?;
                 if let Some(problem) = problem {
-                    return Err(problem);
+                    return Err(in_row(py, from + maker.block.len(), problem));
                 }
-                from = to;
                 py.check_signals()?;
             }
             Ok(())
@@ -297,23 +247,69 @@ impl Learner {
     }
 
     /// The places of a table's columns; empty for numbers.
-    pub(crate) fn columns(&self, learning: bool, columns: Option<Vec<String>>) -> PyResult<Vec<u32>> {
+    fn columns<T: Taker>(&self, columns: Option<&[String]>) -> PyResult<Vec<u32>> {
         let Some(columns) = columns else {
-            self.numbers(learning)?;
+            self.numbers(T::LEARNS)?;
             return Ok(Vec::new());
         };
-        let (places, fresh) = self.names(learning, columns.clone(), |names| places(names, &columns))?;
-        let dimension = self.said_dimension;
-        if let (Some(dimension), Some(&last)) = (dimension, places.iter().max())
+        let (places, fresh) =
+            self.names(T::LEARNS, columns.to_vec(), |names| places(names, columns.iter()))?;
+        self.told::<T>(&places, fresh)?;
+        Ok(places)
+    }
+
+    /// Checks the places of columns, and remembers the names of those that are hashed.
+    fn told<T: Taker>(&self, places: &[u32], fresh: crate::feature::Fresh) -> PyResult<()> {
+        if let (Some(dimension), Some(&last)) = (self.said_dimension, places.iter().max())
+            && T::LEARNS
             && last >= dimension
         {
             return Err(refuse(beyond(u64::from(last), dimension)));
         }
-        if learning && !fresh.is_empty() {
+        if T::LEARNS && !fresh.is_empty() {
             self.write().model.names.extend(fresh);
         }
-        Ok(places)
+        Ok(())
     }
+}
+
+/// An error of one dict, with its row.
+fn in_row(py: Python<'_>, row: usize, problem: PyErr) -> PyErr {
+    if problem.is_instance_of::<pyo3::exceptions::PyValueError>(py) {
+        refuse(format!("row {row}: {}", problem.value(py)))
+    } else {
+        problem
+    }
+}
+
+/// Hands the runs to a taker, with Python's other threads going on; ^C is heard between two of them.
+fn hand_over<V: Kind, T: Taker>(
+    py: Python<'_>,
+    runs: &mut dyn Runs<V>,
+    count: Option<usize>,
+    taker: &mut T,
+) -> PyResult<()> {
+    same_length(runs.rows(), count)?;
+    let mut from = 0;
+    while from < runs.rows() {
+        py.detach(|| {
+            for _ in 0..RUNS_AT_ONCE {
+                if from == runs.rows() {
+                    break;
+                }
+                let mut run = runs.run(from);
+                let (done, problem) = (run.len(), run.problem.take());
+                taker.take(from, run)?;
+                if let Some(problem) = problem {
+                    return Err(refuse(problem));
+                }
+                from += done;
+            }
+            Ok(())
+        })?;
+        py.check_signals()?;
+    }
+    Ok(())
 }
 
 /// A row that was made of something.
@@ -330,12 +326,72 @@ pub(crate) fn bad_weight(weight: f64) -> String {
     format!("the weight is {weight}, expected a finite number not below 0")
 }
 
-fn same_length(rows: usize, labels: usize, weights: usize) -> PyResult<()> {
-    if rows != labels {
-        return Err(refuse(format!("X has {rows} rows and y has {labels} labels")));
+fn same_length(rows: usize, labels: Option<usize>) -> PyResult<()> {
+    match labels {
+        Some(labels) if labels != rows => Err(refuse(format!("X has {rows} rows and y has {labels} labels"))),
+        _ => Ok(()),
     }
-    if weights != 0 && rows != weights {
-        return Err(refuse(format!("X has {rows} rows and sample_weight has {weights} numbers")));
+}
+
+/// Labels and weights of many rows.
+pub(crate) struct Beside<'a> {
+    pub(crate) labels: label::View<'a>,
+    pub(crate) weights: &'a [f64],
+}
+
+impl Beside<'_> {
+    /// The labels of a run, as the loss takes them: fewer where one is bad or its weight is, and what is wrong.
+    pub(crate) fn labels(
+        &self,
+        from: usize,
+        count: usize,
+        map: &mut noregret::example::LabelMap,
+        accepts: &dyn Fn(f64) -> bool,
+        y: &mut Vec<f64>,
+    ) -> Option<String> {
+        y.clear();
+        let mut problem = self.labels.fill(from, count, map, accepts, y);
+        if let Some(weights) = self.weights.get(from..from + count)
+            && let Some(bad) = weights.iter().take(y.len()).position(|w| !usable(*w))
+        {
+            problem = Some(bad_weight(weights[bad]));
+            y.truncate(bad);
+        }
+        problem.map(|problem| format!("row {}: {problem}", from + y.len()))
     }
-    Ok(())
+
+    /// The weights of a run; nothing if all are 1.
+    pub(crate) fn weights(&self, from: usize, count: usize) -> &[f64] {
+        self.weights.get(from..from + count).unwrap_or(&[])
+    }
+}
+
+/// Learns.
+pub(crate) struct Learning<'a> {
+    pub(crate) learner: &'a Learner,
+    pub(crate) beside: Beside<'a>,
+    pub(crate) y: Vec<f64>,
+}
+
+impl Taker for Learning<'_> {
+    const LEARNS: bool = true;
+
+    fn take<V: Kind>(&mut self, from: usize, run: Run<'_, V>) -> PyResult<()> {
+        let Self { learner, beside, y } = self;
+        let mut state = learner.write();
+        let State { model, nonzeros } = &mut *state;
+        let AnyModel { engine, labels, names, .. } = model;
+        let problem = beside.labels(from, run.len(), labels, &|y| engine.accepts(y), y);
+        let rows = Rows {
+            offsets: &run.offsets[..=y.len()],
+            indices: run.indices,
+            values: run.values,
+            labels: y,
+            weights: beside.weights(from, y.len()),
+        };
+        V::learn(engine, rows).map_err(raise)?;
+        *nonzeros += rows.nonzeros() as u64;
+        names.extend(run.fresh);
+        problem.map_or(Ok(()), |problem| Err(refuse(problem)))
+    }
 }

@@ -1,16 +1,48 @@
-"""The examples of the docstrings run."""
+"""The examples of docstrings and READMEs run, and so does the notebook."""
 
 import doctest
 import importlib
+import pathlib
+import pkgutil
+import re
+import subprocess
+import sys
 
 import pytest
+from river import datasets
 
 import noregret
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MODULES = ["noregret"] + [f"noregret.{module.name}" for module in pkgutil.iter_modules(noregret.__path__)]
 
-@pytest.mark.parametrize("name", ["noregret", "noregret._registry", "noregret.sklearn", "noregret.river"])
+
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_of_modules(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
+
+
+def test_the_readme_has_an_example_of_each_form():
+    text = "".join(blocks("README.md"))
+    assert len(blocks("README.md")) == 3
+    assert all(name in text for name in ("noregret.Learner", "noregret.sklearn", "noregret.river"))
+
+
+@pytest.mark.parametrize("page, block", [(page, b) for page in ("README.md", "crates/noregret-py/README.md") for b in blocks(page)])
+def test_examples_of_the_readmes(page, block, stream, capsys):
+    names = {"X": stream[0], "y": stream[1], "dataset": datasets.Phishing().take(200)}
+    exec(compile(block, page, "exec"), names)
+    assert "certificate" in block
+
+
+def test_the_notebook_gives_what_it_shows():
+    command = [sys.executable, ROOT / "scripts" / "notebook.py", "--check", ROOT / "docs" / "tutorial.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("owner", [noregret.Learner, noregret.Certificate, noregret.Ledger])

@@ -86,9 +86,21 @@ def test_tables_and_dicts_agree_to_the_last_bit(stream):
     assert np.array_equal(learned(frame, y).score_many(shuffled), learned(frame, y).score_many(frame))
 
 
-def test_tables_with_text_are_as_dicts():
-    frame = pd.DataFrame({"age": [1.0, 2.0], "city": ["Oslo", "Rome"]})
-    assert learned(frame, [1, 0]).to_bytes() == one_by_one(frame.to_dict("records"), [1, 0]).to_bytes()
+def test_tables_with_text_are_as_dicts_and_as_csv(tmp_path):
+    frame = pd.DataFrame({"age": [1.0, 2.0, 4.0], "city": ["Oslo", "Rome", None], "n": [3, 0, 1], "yes": [True, False, True]})
+    dicts = [{name: None if pd.isna(value) else value for name, value in row.items()} for row in frame.to_dict("records")]
+    y, names = [1, 0, 1], list(frame.columns)
+    tables = [frame, frame.astype({"city": "category"}), frame.astype({"city": object}), pl.from_pandas(frame)]
+    tables += [pa.Table.from_pandas(frame), pa.Table.from_pandas(frame).to_batches()[0]]
+    for table in tables:
+        assert learned(table, y, columns=[]).to_bytes() == one_by_one(dicts, y).to_bytes(), type(table)
+        assert learned(table, y).to_bytes() == one_by_one(dicts, y, columns=names).to_bytes(), type(table)
+        assert np.array_equal(learned(table, y).score_many(table), learned(dicts, y, columns=names).score_many(dicts))
+    (tmp_path / "rows.csv").write_text("label,age,city,n,yes\n1,1,Oslo,3,1\n0,2,Rome,0,0\n1,4,,1,1\n")
+    file = Learner()
+    file.learn_file(tmp_path / "rows.csv")
+    assert file.named_weights == learned(frame, y).named_weights
+    assert file.predict_many(frame).tolist() == file.predict_many(dicts).tolist()
 
 
 def test_the_order_of_a_dict_does_not_matter(stream):
@@ -285,6 +297,8 @@ def test_every_learner_learns_and_certifies(stream):
         certificate = learner.certificate()
         assert certificate.best_at_least <= certificate.average_loss + 1e-12 or certificate.comparator == "ridge", name
         assert learner.to_bytes() == one_by_one(X, y, learner=name, **needs.get(name, {})).to_bytes(), name
+        if learner.is_linear:
+            assert np.allclose(X @ learner.weights + learner.bias, learner.score_many(X)), name
 
 
 def test_a_certificate_is_never_above_a_model_that_exists(stream):
@@ -296,6 +310,8 @@ def test_a_certificate_is_never_above_a_model_that_exists(stream):
         for comparator, norm in [("l2", np.linalg.norm(u)), ("l1", abs(u).sum()), ("linf", abs(u).max())]:
             assert learner.certificate(norm, comparator).best_at_least <= loss
     assert "could have lost" in str(learner.certificate())
+    assert "The certificate is loose" in str(learner.certificate(1e6))
+    assert "did better than every fixed one" in str(learner.certificate(1e-6))
     assert repr(learner.certificate()).startswith("Certificate(average_loss=")
     assert "<table>" in learner.certificate()._repr_html_()
 

@@ -38,3 +38,13 @@ def test_learning_a_table_is_learning_its_rows_to_the_last_bit():
     proba = many.predict_proba_many(frame)[True].to_numpy()
     assert np.array_equal(proba, [many.predict_proba_one(x)[True] for x in rows])
     assert set(one.weights) == set(frame.columns)
+
+
+def test_texts_of_a_table_are_texts_of_its_rows():
+    rows = [{"sun": 1.0, "city": "Rome", "n": 3}, {"sun": 0.5, "city": "Oslo", "n": 0}, {"sun": 2.0, "city": None, "n": 1}]
+    one, many = LinearRegressor(), LinearRegressor()
+    for k, x in enumerate(rows):
+        one.learn_one(x, float(k))
+    many.learn_many(pd.DataFrame(rows), pd.Series([0.0, 1.0, 2.0]))
+    assert one.model.to_bytes() == many.model.to_bytes()
+    assert many.predict_many(pd.DataFrame(rows)).tolist() == [many.predict_one(x) for x in rows]

@@ -76,8 +76,31 @@ def test_more_than_two_classes_are_one_against_the_rest():
     order = np.random.default_rng(0).permutation(len(y))
     model = OnlineClassifier(max_iter=20).fit(X[order], names[order])
     assert model.score(X, names) > 0.9
-    assert model.coef_.shape == (3, 4) and len(model.certificate_) == 3
+    assert model.coef_.shape == (3, 4) and model.intercept_.shape == (3,)
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+    linear = OnlineClassifier("ogd").fit(X[order], names[order])
+    assert np.allclose(X @ linear.coef_.T + linear.intercept_, linear.decision_function(X))
+    # One learner a class, each as if it were alone, and a certificate for each and for all together.
+    for k, certificate in enumerate(model.class_certificates_):
+        alone = OnlineClassifier(max_iter=20).fit(X[order], np.where(y[order] == k, 1, 0))
+        assert np.array_equal(alone.coef_[0], model.coef_[k])
+        assert certificate["best_at_least"] == alone.certificate_.best_at_least
+    total = sum(certificate["best_at_least"] for certificate in model.class_certificates_)
+    assert np.isclose(model.certificate_.best_at_least, total)
+
+
+@pytest.mark.parametrize("scheme", ["softmax", "perceptron"])
+def test_other_schemes_of_several_classes(scheme):
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    model = OnlineClassifier(multiclass=scheme, max_iter=20).fit(X[order], y[order])
+    assert model.score(X, y) > 0.8 and model.coef_.shape == (3, 4)
+    assert hasattr(model, "predict_proba") == (scheme == "softmax")
+    assert model.certificate_.best_at_least <= model.certificate_.average_loss
+    two = OnlineClassifier(multiclass=scheme).fit(X[:100], y[:100])
+    assert two.decision_function(X).shape == (150,) and two.coef_.shape == (1, 4)
+    with pytest.raises(ValueError, match="of its own"):
+        OnlineClassifier("ogd", multiclass=scheme).fit(X, y)
 
 
 def test_what_cannot_be_had_is_not_there(stream):
@@ -98,6 +121,6 @@ def test_the_certificate_speaks_of_the_first_pass_and_of_what_came_after(stream)
     assert model.certificate_.average_loss == once.certificate_.average_loss
     assert model.certificate_.best_at_least >= once.certificate_.best_at_least
     model.partial_fit(X[:50], y[:50])
-    assert model.learners_[0].examples == 350
+    assert model.learner_.examples == 350
     regressor = OnlineRegressor().fit(X, X[:, 0])
     assert regressor.certificate_.best_at_least <= 0.0 + regressor.certificate_.average_loss

@@ -7,6 +7,7 @@
 use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Slot, Slots, Theorem};
 use crate::loss::Told;
+use serde::{Deserialize, Serialize};
 
 /// One round, as the ledger and the counts see it.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +91,7 @@ pub fn learn<L: Learner, V: Value>(
 }
 
 /// A vector over the features, and the bias apart.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vector {
     /// By feature index.
     pub features: Vec<f64>,

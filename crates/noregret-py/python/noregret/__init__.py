@@ -1,6 +1,8 @@
 """Online learning of linear models in one pass, with a certificate of regret.
 
-The plain interface is :class:`Learner`. ``noregret.sklearn`` has estimators for scikit-learn, ``noregret.river`` models for River.
+The plain interface is :class:`Learner`. ``noregret.sklearn`` has estimators for scikit-learn, ``noregret.river`` models for
+River. :func:`audit` brackets the best in hindsight, :func:`compare` runs several learners on one stream, :func:`separate`
+finds separating hyperplanes. :class:`Client` talks to a server.
 
 >>> import noregret
 >>> learner = noregret.Learner("projected-ogd", loss="hinge", radius=1)
@@ -9,7 +11,26 @@ The plain interface is :class:`Learner`. ``noregret.sklearn`` has estimators for
 array([ 1, -1])
 """
 
+from ._audit import Audit, audit
+from ._client import Client, ServerError
+from ._compare import Comparison, compare
 from ._noregret import Certificate, Learner, Ledger, __version__
 from ._registry import learners, losses
+from ._separate import Separation, separate
 
-__all__ = ["Certificate", "Learner", "Ledger", "__version__", "learners", "losses"]
+__all__ = [
+    "Audit",
+    "Certificate",
+    "Client",
+    "Comparison",
+    "Learner",
+    "Ledger",
+    "Separation",
+    "ServerError",
+    "__version__",
+    "audit",
+    "compare",
+    "learners",
+    "losses",
+    "separate",
+]

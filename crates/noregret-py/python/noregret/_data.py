@@ -1,7 +1,7 @@
 """The kinds of rows, tables and labels there are in Python, brought to the few that the extension takes.
 
 Nothing is copied that has the right layout already: float32 or float64, rows one after the other, sparse rows
-with indices of 32 or 64 bits.
+with indices of 32 or 64 bits, and tables that speak Arrow's C interface.
 """
 
 from __future__ import annotations
@@ -57,39 +57,103 @@ def _sparse(X: Any) -> tuple:
     return None, values, indptr, np.require(indices, requirements=["C", "A"]), int(X.shape[1])
 
 
-def _named(X: Any) -> tuple[list[str], Any] | None:
-    """The names of a table's columns and what makes a two-dimensional array of it, or None."""
+class Rows:
+    """Rows that are ready for the extension, and can be cut without a copy."""
+
+    def __init__(self, X: Any):
+        self.form = as_matrix(X)
+        if not isinstance(self.form, (tuple, list)):
+            if not hasattr(self.form, "slice"):  # a stream can be read once only
+                import pyarrow as pa
+
+                self.form = pa.table(self.form)
+            self.length = len(self.form) if hasattr(self.form, "__len__") else self.form.num_rows
+        elif isinstance(self.form, list):
+            self.length = len(self.form)
+        else:
+            self.length = len(self.form[1]) if len(self.form) == 3 else len(self.form[2]) - 1
+
+    def __len__(self) -> int:
+        return self.length
+
+    def cut(self, start: int, end: int) -> Rows:
+        part = object.__new__(Rows)
+        part.length = end - start
+        form = self.form
+        if isinstance(form, list):
+            part.form = form[start:end]
+        elif not isinstance(form, tuple):
+            part.form = form.slice(start, end - start)
+        elif len(form) == 3:
+            part.form = (form[0], form[1][start:end], None)
+        else:
+            part.form = (*form[:2], form[2][start : end + 1], *form[3:])
+        return part
+
+
+def _is_pandas(X: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
+
+
+def _pandas(X: Any) -> Any:
+    """A frame of numbers as an array with names; one with text as a table of Arrow, or else as dicts."""
+    names = [str(name) for name in X.columns]
+    _once(names)
+    if all(getattr(dtype, "kind", "O") in "biuf" and isinstance(dtype, np.dtype) for dtype in X.dtypes):
+        return names, _two(_floats(X.to_numpy(), "X")), None
+    columns = [X.iloc[:, k] for k in range(X.shape[1])]
+    try:
+        import pyarrow as pa
+
+        # A NaN among numbers stays one, to be refused; among texts it is pandas' way to say that there is none.
+        plain = [isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf" for column in columns]
+        arrays = [pa.array(c.to_numpy() if p else c, from_pandas=not p) for c, p in zip(columns, plain)]
+    except (ImportError, TypeError, ValueError):  # values of several kinds in one column
+        arrays = None
+    if arrays is not None and not any(pa.types.is_nested(array.type) for array in arrays):
+        return pa.table(arrays, names=names)
+    rows = X.to_dict("records")
+    texts = [getattr(column.dtype, "kind", "O") not in "biuf" for column in columns]
+    missing = [column.isna().to_numpy() & text for column, text in zip(columns, texts)]
+    plain = [
+        {name: None if gone[k] else value for name, value, gone in zip(names, row.values(), missing)}
+        for k, row in enumerate(rows)
+    ]
+    return [{name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in row.items()} for row in plain]
+
+
+def _arrow(X: Any) -> Any:
+    """A table that speaks Arrow's interface; as dicts where columns are nested."""
     if hasattr(X, "column_names") and hasattr(X, "to_pylist"):  # pyarrow
-        names = list(X.column_names)
-        numeric = [column.type for column in X.columns]
-        if not all(str(t).startswith(("int", "uint", "float", "double", "halffloat", "bool")) for t in numeric):
-            return names, X.to_pylist()
-        columns = [column.to_numpy(zero_copy_only=False) if hasattr(column, "chunk") is False else column.to_numpy() for column in X.columns]
-        return names, np.column_stack(columns) if columns else np.empty((X.num_rows, 0))
-    if hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas, polars
-        names = [str(name) for name in X.columns]
-        kinds = [getattr(dtype, "kind", None) for dtype in X.dtypes]
-        texts = any(kind not in ("b", "i", "u", "f") for kind in kinds) if None not in kinds else not all(
-            dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes
-        )
-        if texts:
-            rows = X.to_dicts() if hasattr(X, "to_dicts") else X.to_dict("records")
-            return names, [{str(name): value for name, value in row.items()} for row in rows]
-        return names, X.to_numpy()
-    return None
+        _once(X.column_names)
+        import pyarrow as pa
+
+        nested = any(pa.types.is_nested(kind) for kind in X.schema.types)
+        if nested and set(X.column_names) != {"indices", "values"}:
+            return X.to_pylist()
+    elif hasattr(X, "to_dicts") and any(getattr(dtype, "is_nested", bool)() for dtype in X.dtypes):  # polars
+        if set(X.columns) != {"indices", "values"}:
+            return X.to_dicts()
+    return X
 
 
-def as_matrix(X: Any) -> tuple | list:
+def _once(names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError("the table has two columns of one name")
+
+
+def as_matrix(X: Any) -> Any:
     """Many examples: (names or None, a two-dimensional array, None) when dense, (None, values, indptr,
-    indices, columns) when sparse, or a list of dicts."""
+    indices, columns) when sparse, a list of dicts, or a table that speaks Arrow's C interface."""
+    if isinstance(X, Rows):
+        return X.form
     if _is_sparse(X):
         return _sparse(X)
-    table = _named(X)
-    if table is not None:
-        names, rows = table
-        if len(set(names)) != len(names):
-            raise ValueError("the table has two columns of one name")
-        return rows if isinstance(rows, list) else (names, _two(_floats(rows, "X")), None)
+    if _is_pandas(X):
+        return _pandas(X)
+    if hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__arrow_c_array__") and hasattr(X, "schema")):
+        return _arrow(X)
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
         for row, x in enumerate(X):
             if not isinstance(x, dict):
@@ -131,8 +195,18 @@ def as_weights(weights: Any) -> np.ndarray:
     return np.require(array, requirements=["C", "A"])
 
 
+def _classes(classes: list) -> np.ndarray:
+    kinds = {type(label) for label in classes}
+    return np.array(classes, dtype=object if str in kinds and len(kinds) > 1 else None)
+
+
 def as_classes(scores: np.ndarray, negative: Any, positive: Any) -> np.ndarray:
     """The class of each score; zero is positive."""
-    kinds = {type(negative), type(positive)}
-    dtype = object if str in kinds and len(kinds) > 1 else None
-    return np.array([negative, positive], dtype=dtype)[(scores >= 0).astype(np.intp)]
+    return _classes([negative, positive])[(scores >= 0).astype(np.intp)]
+
+
+def highest(scores: np.ndarray, classes: list) -> np.ndarray:
+    """The class of the highest score of each row, the earliest of equal ones."""
+    if not classes:
+        raise ValueError("no class has been seen: nothing can be predicted")
+    return _classes(classes)[scores.argmax(axis=1)]

@@ -21,6 +21,12 @@ from ._noregret import Certificate, Learner
 __all__ = ["LinearClassifier", "LinearRegressor"]
 
 
+def _table(X: Any) -> Any:
+    """A table whose numbers are those that single rows would have; texts stay texts."""
+    numbers = all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes)
+    return X.astype("float64") if numbers else X
+
+
 class _Linear:
     """What classifier and regressor share."""
 
@@ -107,23 +113,23 @@ class LinearClassifier(_Linear, base.MiniBatchClassifier):
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learns the rows of a table, exactly as one by one."""
-        self.model.learn_many(X.astype("float64"), y, w)
+        self.model.learn_many(_table(X), y, w)
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of both classes for the rows of a table."""
         import pandas as pd
 
         if self.loss == "logistic":
-            p = self.model.predict_proba_many(X.astype("float64"))
+            p = self.model.predict_proba_many(_table(X))
         else:
-            p = (self.model.score_many(X.astype("float64")) >= 0.0).astype(float)
+            p = (self.model.score_many(_table(X)) >= 0.0).astype(float)
         return pd.DataFrame({False: 1.0 - p, True: p}, index=X.index)
 
     def predict_many(self, X: Any) -> Any:
         """The predicted classes of the rows of a table."""
         import pandas as pd
 
-        return pd.Series(self.model.score_many(X.astype("float64")) >= 0.0, index=X.index, dtype="bool")
+        return pd.Series(self.model.score_many(_table(X)) >= 0.0, index=X.index, dtype="bool")
 
 
 class LinearRegressor(_Linear, base.MiniBatchRegressor):
@@ -170,10 +176,10 @@ class LinearRegressor(_Linear, base.MiniBatchRegressor):
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learns the rows of a table, exactly as one by one."""
-        self.model.learn_many(X.astype("float64"), y, w)
+        self.model.learn_many(_table(X), y, w)
 
     def predict_many(self, X: Any) -> Any:
         """The predicted numbers of the rows of a table."""
         import pandas as pd
 
-        return pd.Series(self.model.score_many(X.astype("float64")), index=X.index, name="prediction")
+        return pd.Series(self.model.score_many(_table(X)), index=X.index, name="prediction")

@@ -28,7 +28,7 @@ __all__ = ["OnlineClassifier", "OnlineRegressor"]
 
 def _linear(estimator: Any) -> bool:
     check_is_fitted(estimator)
-    if not all(learner.is_linear for learner in estimator.learners_):
+    if not estimator.learner_._has_weights:
         raise AttributeError(f"the learner {estimator.learner!r} is not linear: its predictions have no coefficients")
     return True
 
@@ -76,7 +76,7 @@ class _Online(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _new(self) -> Learner:
+    def _new(self, **more: Any) -> Learner:
         return Learner(
             self.learner,
             self._loss(),
@@ -86,18 +86,18 @@ class _Online(BaseEstimator):
             bias=self.fit_intercept,
             dimension=self.n_features_in_,
             **self._parameters,
+            **more,
         )
 
-    def _learn(self, X: Any, targets: list[np.ndarray], sample_weight: Any, passes: int) -> None:
+    def _learn(self, X: Any, target: np.ndarray, sample_weight: Any, passes: int) -> None:
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        for learner, target in zip(self.learners_, targets):
-            for number in range(passes):
-                if number > 0:
-                    learner.next_pass()
-                learner.learn_many(X, target, weight)
+        for number in range(passes):
+            if number > 0:
+                self.learner_.next_pass()
+            self.learner_.learn_many(X, target, weight)
         if passes > 1:
             # As after saving: what is learned from here on is new to the ledger, not a part of the last pass.
-            self.learners_ = [Learner.from_bytes(learner.to_bytes()) for learner in self.learners_]
+            self.learner_ = Learner.from_bytes(self.learner_.to_bytes())
         self.n_iter_ = passes
         self.t_ = getattr(self, "t_", 0) + X.shape[0] * passes
 
@@ -106,12 +106,11 @@ class _Online(BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True, reset=reset, **how
         )
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(
+        return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True, reset=False
         )
-        return np.column_stack([learner.score_many(X) for learner in self.learners_])
 
     def _passes(self) -> int:
         if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
@@ -119,22 +118,23 @@ class _Online(BaseEstimator):
         return int(self.max_iter)
 
     def _coefficients(self) -> np.ndarray:
-        rows = np.zeros((len(self.learners_), self.n_features_in_))
-        for row, learner in zip(rows, self.learners_):
-            weights = learner.weights
-            row[: len(weights)] = weights
+        weights = np.atleast_2d(self.learner_.weights)
+        rows = np.zeros((len(weights), self.n_features_in_))
+        rows[:, : weights.shape[1]] = weights
         return rows
 
-    def _certificates(self) -> list[Certificate]:
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proved of the first pass; of several classes, of the sum of their losses."""
         check_is_fitted(self)
-        return [learner.certificate() for learner in self.learners_]
+        return self.learner_.certificate()
 
 
 class OnlineClassifier(ClassifierMixin, _Online):
     """A linear classifier that learns in one pass and certifies its regret.
 
     Any learner of the library with a loss of two classes; a parameter of the learner or the loss, such as ``eta``,
-    is a keyword argument. More than two classes are learned one against the rest.
+    is a keyword argument. More than two classes are learned one against the rest, or as ``multiclass`` says.
 
     Parameters
     ----------
@@ -154,6 +154,9 @@ class OnlineClassifier(ClassifierMixin, _Online):
         Passes of ``fit`` over the data.
     warm_start : bool, default=False
         Whether ``fit`` goes on from what was learned.
+    multiclass : str, default="ovr"
+        How more than two classes are learned: ``"ovr"``, one against the rest, or with a learner and a loss of their own
+        ``"softmax"`` and ``"perceptron"``.
     **parameters
         Parameters of the learner and the loss.
 
@@ -162,46 +165,83 @@ class OnlineClassifier(ClassifierMixin, _Online):
     classes_ : array
         The classes.
     coef_, intercept_ : arrays
-        The weights: one row for two classes, else one for each.
-    certificate_ : Certificate or list of Certificate
-        What is proved of the first pass: for two classes one certificate, else one for each class against the rest.
-    learners_ : list of noregret.Learner
-        The learners themselves.
+        The weights: one row for two classes, else one for each. Of a mixture such as ``"auto"`` they are those of its
+        heaviest member, and ``decision_function`` is not their product with the rows.
+    certificate_ : Certificate
+        What is proved of the first pass; of several classes, of the sum of their losses.
+    class_certificates_ : list of dict
+        With ``"ovr"``, what is proved of each class against the rest.
+    learner_ : noregret.Learner
+        The learner itself; to it the classes are -1 and 1, or their places in ``classes_``.
     n_iter_, t_ : int
         Passes of the last fit; examples learned.
     """
 
+    def __init__(
+        self,
+        learner: str = "auto",
+        loss: str | None = None,
+        radius: float | None = None,
+        *,
+        comparator: str | None = None,
+        l2: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+        warm_start: bool = False,
+        multiclass: str = "ovr",
+        **parameters: Any,
+    ):
+        super().__init__(
+            learner,
+            loss,
+            radius,
+            comparator=comparator,
+            l2=l2,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            **parameters,
+        )
+        self.multiclass = multiclass
+
     def _loss(self) -> str | None:
         return self.loss
 
-    def _targets(self, y: np.ndarray) -> list[np.ndarray]:
+    @property
+    def _several(self) -> bool:
+        """Whether there is a score for each class."""
+        return self.learner_.multiclass is not None
+
+    def _target(self, y: np.ndarray) -> np.ndarray:
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the labels {unknown.tolist()}, which are not among the classes {self.classes_.tolist()}")
-        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return [np.where(y == label, 1.0, -1.0) for label in positive]
+        places = np.searchsorted(self.classes_, y).astype(np.float64)
+        return places if self._several else 2.0 * places - 1.0
 
     def _begin(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
             raise ValueError(f"the number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes
-        self.learners_ = [self._new() for _ in range(1 if len(classes) == 2 else len(classes))]
+        several = len(classes) > 2 or self.multiclass != "ovr"
+        more = {"multiclass": self.multiclass, "classes": list(range(len(classes)))} if several else {}
+        self.learner_ = self._new(**more)
         self.t_ = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineClassifier:
         """Learns from the beginning (or goes on, with ``warm_start``)."""
         passes = self._passes()
-        again = self.warm_start and hasattr(self, "learners_")
+        again = self.warm_start and hasattr(self, "learner_")
         X, y = self._check(X, y, not again)
         check_classification_targets(y)
         if not again:
             self._begin(unique_labels(y))
-        self._learn(X, self._targets(y), sample_weight, passes)
+        self._learn(X, self._target(y), sample_weight, passes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
         """Learns more; the first call needs all ``classes``."""
-        first = not hasattr(self, "learners_")
+        first = not hasattr(self, "learner_")
         X, y = self._check(X, y, first)
         check_classification_targets(y)
         if first and classes is None:
@@ -210,22 +250,28 @@ class OnlineClassifier(ClassifierMixin, _Online):
             self._begin(unique_labels(classes))
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(f"classes={classes!r} is not the same as on the first call to partial_fit: {self.classes_!r}")
-        self._learn(X, self._targets(y), sample_weight, 1)
+        self._learn(X, self._target(y), sample_weight, 1)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores: of the second class where there are two, else of each."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        X = self._rows(X)
+        scores = self.learner_.score_many(X)
+        return scores[:, 1] - scores[:, 0] if self._several and len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The classes; a score of zero is the second class."""
-        scores = self._scores(X)
-        return self.classes_[(scores[:, 0] >= 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)]
+        X = self._rows(X)
+        scores = self.learner_.score_many(X)
+        return self.classes_[scores.argmax(axis=1) if self._several else (scores >= 0).astype(np.intp)]
 
     def _has_probabilities(self) -> bool:
-        loss = self.learners_[0].loss if hasattr(self, "learners_") else self._new_loss()
-        if loss != "logistic":
+        if self.multiclass != "ovr":
+            loss, has = self.multiclass, self.multiclass == "softmax"
+        else:
+            loss = self.learner_.loss if hasattr(self, "learner_") else self._new_loss()
+            has = loss == "logistic"
+        if not has:
             raise AttributeError(f"probabilities need the logistic loss, not {loss!r}")
         return True
 
@@ -234,14 +280,11 @@ class OnlineClassifier(ClassifierMixin, _Online):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes (logistic loss); of more than two, those against the rest made to sum to 1."""
-        scores = self._scores(X)
-        with np.errstate(over="ignore"):
-            p = 1.0 / (1.0 + np.exp(-scores))
-        if len(self.classes_) == 2:
-            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        """The probabilities of the classes (logistic loss, softmax); those of several classes against the rest are made to
+        sum to 1."""
+        X = self._rows(X)
+        p = self.learner_.predict_proba_many(X)
+        return p if self._several else np.column_stack([1.0 - p, p])
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -251,21 +294,25 @@ class OnlineClassifier(ClassifierMixin, _Online):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights, a row for each learner."""
+        """The weights: one row for two classes, else one for each."""
         _linear(self)
-        return self._coefficients()
+        rows = self._coefficients()
+        return rows[1:] - rows[:1] if self._several and len(self.classes_) == 2 else rows
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The weight of the constant feature, for each learner."""
+        """The weight of the constant feature, for each row of ``coef_``."""
         _linear(self)
-        return np.array([learner.bias for learner in self.learners_])
+        all_ = np.atleast_1d(self.learner_.bias)
+        return all_[1:] - all_[:1] if self._several and len(self.classes_) == 2 else all_
 
     @property
-    def certificate_(self) -> Certificate | list[Certificate]:
-        """What is proved of the first pass."""
-        certificates = self._certificates()
-        return certificates[0] if len(certificates) == 1 else certificates
+    def class_certificates_(self) -> list[dict]:
+        """What is proved of each class against the rest (``"ovr"`` of more than two classes)."""
+        check_is_fitted(self)
+        if self.learner_.multiclass != "ovr":
+            raise AttributeError("only several classes learned one against the rest have a certificate each")
+        return [told["certificate"] for told in self.learner_.summary()["classes"]]
 
 
 class OnlineRegressor(RegressorMixin, _Online):
@@ -282,7 +329,7 @@ class OnlineRegressor(RegressorMixin, _Online):
         The weight of the constant feature.
     certificate_ : Certificate
         What is proved of the first pass.
-    learners_ : list of noregret.Learner
+    learner_ : noregret.Learner
         The learner itself.
     n_iter_, t_ : int
         Passes of the last fit; examples learned.
@@ -303,25 +350,26 @@ class OnlineRegressor(RegressorMixin, _Online):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineRegressor:
         """Learns from the beginning (or goes on, with ``warm_start``)."""
         passes = self._passes()
-        again = self.warm_start and hasattr(self, "learners_")
+        again = self.warm_start and hasattr(self, "learner_")
         X, y = self._check(X, y, not again, y_numeric=True)
         if not again:
-            self.learners_, self.t_ = [self._new()], 0
-        self._learn(X, [np.asarray(y, dtype=np.float64)], sample_weight, passes)
+            self.learner_, self.t_ = self._new(), 0
+        self._learn(X, np.asarray(y, dtype=np.float64), sample_weight, passes)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineRegressor:
         """Learns more."""
-        first = not hasattr(self, "learners_")
+        first = not hasattr(self, "learner_")
         X, y = self._check(X, y, first, y_numeric=True)
         if first:
-            self.learners_, self.t_ = [self._new()], 0
-        self._learn(X, [np.asarray(y, dtype=np.float64)], sample_weight, 1)
+            self.learner_, self.t_ = self._new(), 0
+        self._learn(X, np.asarray(y, dtype=np.float64), sample_weight, 1)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted numbers."""
-        return self._scores(X)[:, 0]
+        X = self._rows(X)
+        return self.learner_.score_many(X)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -333,9 +381,4 @@ class OnlineRegressor(RegressorMixin, _Online):
     def intercept_(self) -> np.ndarray:
         """The weight of the constant feature."""
         _linear(self)
-        return np.array([self.learners_[0].bias])
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proved of the first pass."""
-        return self._certificates()[0]
+        return np.array([self.learner_.bias])

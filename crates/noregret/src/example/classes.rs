@@ -75,6 +75,12 @@ impl Classes {
         Self::try_from(Stored { names, closed: true })
     }
 
+    /// These names, numbers being numbers and texts texts, and no others. The message says which one is
+    /// listed twice.
+    pub fn named(names: Vec<Name>) -> Result<Self, String> {
+        Self::try_from(Stored { names, closed: true })
+    }
+
     /// Whether a label that is not listed is refused.
     pub fn is_closed(&self) -> bool {
         self.closed

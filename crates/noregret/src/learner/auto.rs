@@ -397,7 +397,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
 
     fn own_books(&self) -> Vec<OwnBook> {
         let [k, magnitude, reach] = self.slow;
-        let book = OwnBook { name: NAMES[0], k, magnitude: Some(magnitude), reach: Some(reach) };
+        let book = OwnBook { name: NAMES[0].into(), k, magnitude: Some(magnitude), reach: Some(reach) };
         if self.rule.grounded() { vec![book] } else { Vec::new() }
     }
 

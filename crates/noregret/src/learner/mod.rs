@@ -48,7 +48,8 @@ use crate::example::{Features, Value};
 use crate::loss::Loss;
 use crate::parameter::{Parameter, Parameters};
 use crate::round::Machine;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::borrow::Cow;
 
 /// Every learner.
 pub static ENTRIES: &[&Entry] = &[
@@ -191,10 +192,10 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
 
 /// The scalars of a ledger that a learner keeps besides: any numbers predicted in (some of) the same
 /// rounds have one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnBook {
     /// Whose it is.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// `K`, a plain sum.
     pub k: f64,
     /// Sum of `|f_t| + |alpha_t z_t|`; none where the first ledger's is no smaller.

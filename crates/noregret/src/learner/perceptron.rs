@@ -97,7 +97,7 @@ impl<M: Mean> Learner for Perceptron<M> {
     }
 
     fn own_books(&self) -> Vec<OwnBook> {
-        let book = OwnBook { name: "mistakes", k: self.mistakes, magnitude: None, reach: None };
+        let book = OwnBook { name: "mistakes".into(), k: self.mistakes, magnitude: None, reach: None };
         if self.hinge { vec![book] } else { Vec::new() }
     }
 

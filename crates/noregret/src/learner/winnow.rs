@@ -102,7 +102,7 @@ impl Learner for Winnow {
     }
 
     fn own_books(&self) -> Vec<OwnBook> {
-        let book = OwnBook { name: "mistakes", k: self.mistakes, magnitude: None, reach: None };
+        let book = OwnBook { name: "mistakes".into(), k: self.mistakes, magnitude: None, reach: None };
         if self.hinge { vec![book] } else { Vec::new() }
     }
 

@@ -131,6 +131,8 @@ pub(crate) trait Scheme: Send + Sync {
     fn learn(&mut self, rows: AnyRows<'_>, z: &mut Vec<f64>) -> Result<(), (usize, Error)>;
     /// The score of each class.
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>);
+    /// The same for f64 values.
+    fn scores_f64(&self, x: Features<'_, f64>, z: &mut Vec<f64>);
     /// The model of a class.
     fn weights(&self, class: usize) -> Vector;
     /// The averaged model of a class, where it is kept.
@@ -138,6 +140,10 @@ pub(crate) trait Scheme: Send + Sync {
     /// Whether every class's scores are linear in the features.
     fn is_linear(&self) -> bool {
         true
+    }
+    /// Whether a class's score is one of several models mixed.
+    fn is_mixture(&self) -> bool {
+        false
     }
     /// One more than the largest feature index seen.
     fn dimension(&self) -> usize;
@@ -156,6 +162,8 @@ pub(crate) trait Scheme: Send + Sync {
     }
     fn pass_loss(&self) -> Option<f64>;
     fn certificate(&self) -> Option<Certificate>;
+    /// The same with another radius, for classes of comparators that have one.
+    fn certificate_within(&self, radius: f64) -> Option<Certificate>;
     /// The lower bound with every radius multiplied by this.
     fn best_at_least(&self, factor: f64) -> Option<f64>;
     fn bound(&self) -> Option<Stated>;
@@ -329,6 +337,12 @@ impl Multiclass {
         self.scheme.scores(x, z);
     }
 
+    /// The same for f64 values.
+    pub fn scores_f64(&self, x: Features<'_, f64>, z: &mut Vec<f64>) {
+        z.clear();
+        self.scheme.scores_f64(x, z);
+    }
+
     /// The place of the highest score, the earliest of equal ones.
     pub fn highest(z: &[f64]) -> Option<usize> {
         tally::highest(z, None)
@@ -359,6 +373,11 @@ impl Multiclass {
     /// Whether every class's scores are linear in the features.
     pub fn is_linear(&self) -> bool {
         self.scheme.is_linear()
+    }
+
+    /// Whether a class's score is one of several models mixed, and its weights are those of one of them.
+    pub fn is_mixture(&self) -> bool {
+        self.scheme.is_mixture()
     }
 
     /// The Euclidean norm of all classes' models together.
@@ -400,6 +419,11 @@ impl Multiclass {
     /// What the ledgers prove.
     pub fn certificate(&self) -> Option<Certificate> {
         self.scheme.certificate()
+    }
+
+    /// The same against models of this norm (for one-versus-rest, of each class); nothing for `ridge`.
+    pub fn certificate_within(&self, radius: f64) -> Option<Certificate> {
+        self.scheme.certificate_within(radius)
     }
 
     /// No comparator has a smaller average loss, every radius multiplied by `factor`.

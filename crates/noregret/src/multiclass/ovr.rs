@@ -105,6 +105,21 @@ impl Ovr {
             self.classes.iter().map(value).collect::<Option<Vec<f64>>>().map(|v| v.into_iter().collect());
         all.filter(|_| !self.classes.is_empty()).map(Sum::value)
     }
+
+    /// The certificate of the sum of the classes' losses.
+    fn added(&self, certificate: impl Fn(&Engine) -> Option<Certificate>) -> Option<Certificate> {
+        let all: Vec<Certificate> = self.classes.iter().map(certificate).collect::<Option<_>>()?;
+        let first = all.first()?;
+        let best: Sum = all.iter().map(|c| c.best_at_least).collect();
+        let regret: Sum = all.iter().map(|c| c.regret_at_most).collect();
+        Some(Certificate {
+            comparator: first.comparator,
+            radius: first.radius.filter(|_| first.radius_from != Some("model")),
+            radius_from: first.radius_from,
+            regret_at_most: round_up(regret.value()),
+            best_at_least: round_down(best.value()),
+        })
+    }
 }
 
 impl Scheme for Ovr {
@@ -143,6 +158,10 @@ impl Scheme for Ovr {
         z.extend(self.classes.iter().map(|engine| engine.predict(x)));
     }
 
+    fn scores_f64(&self, x: Features<'_, f64>, z: &mut Vec<f64>) {
+        z.extend(self.classes.iter().map(|engine| engine.predict_f64(x)));
+    }
+
     fn weights(&self, class: usize) -> Vector {
         self.classes[class].weights()
     }
@@ -153,6 +172,10 @@ impl Scheme for Ovr {
 
     fn is_linear(&self) -> bool {
         self.classes.iter().chain(&self.unseen).all(Engine::is_linear)
+    }
+
+    fn is_mixture(&self) -> bool {
+        self.any().mixture().is_some()
     }
 
     fn dimension(&self) -> usize {
@@ -205,16 +228,14 @@ impl Scheme for Ovr {
     }
 
     fn certificate(&self) -> Option<Certificate> {
-        let all: Vec<Certificate> = self.classes.iter().map(Engine::certificate).collect::<Option<_>>()?;
-        let first = all.first()?;
-        let best: Sum = all.iter().map(|c| c.best_at_least).collect();
-        let regret: Sum = all.iter().map(|c| c.regret_at_most).collect();
-        Some(Certificate {
-            comparator: first.comparator,
-            radius: first.radius.filter(|_| first.radius_from != Some("model")),
-            radius_from: first.radius_from,
-            regret_at_most: round_up(regret.value()),
-            best_at_least: round_down(best.value()),
+        self.added(Engine::certificate)
+    }
+
+    fn certificate_within(&self, radius: f64) -> Option<Certificate> {
+        self.added(|engine| {
+            let (comparator, _) = engine.comparator();
+            comparator.radius()?;
+            engine.certificate_for(&comparator.with_radius(radius), Some("flag"))
         })
     }
 

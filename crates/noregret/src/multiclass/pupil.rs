@@ -33,6 +33,11 @@ impl Pupil {
         ask!(self, it => it.learn(rows))
     }
 
+    /// Learns rows of f64 values.
+    pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
+        ask!(self, it => it.learn_f64(rows))
+    }
+
     /// See [`Engine::is_linear`].
     pub fn is_linear(&self) -> bool {
         match self {

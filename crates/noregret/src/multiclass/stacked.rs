@@ -203,7 +203,7 @@ impl Stacked {
         let first =
             if self.pass == 1 && self.passes_before <= 1 { Some(&self.v) } else { self.followed.as_ref() };
         if let Some(followed) = first.filter(|_| self.rule.apart()) {
-            let book = OwnBook { name: "moves", k: self.scalars.moved, magnitude: None, reach: None };
+            let book = OwnBook { name: "moves".into(), k: self.scalars.moved, magnitude: None, reach: None };
             own.push((book, followed.stacked()));
         }
         Ledger { book: self.book.clone(), s, extra: crate::regret::ledger::Extra::default(), own }
@@ -308,6 +308,14 @@ impl Stacked {
         Ok(())
     }
 
+    fn products<V: Value>(&self, x: Features<'_, V>, z: &mut Vec<f64>) {
+        z.resize(self.v.classes(), 0.0);
+        self.v.dots(x, z);
+        for z in z {
+            *z *= self.scalars.a;
+        }
+    }
+
     /// `V += alpha x^T`; a rule that keeps its ledger apart has slopes in few classes.
     fn add<V: Value>(plane: &mut Plane, x: Features<'_, V>, alpha: &[f64], few: bool) {
         if few {
@@ -361,11 +369,11 @@ impl Scheme for Stacked {
     }
 
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>) {
-        z.resize(self.v.classes(), 0.0);
-        self.v.dots(x, z);
-        for z in z {
-            *z *= self.scalars.a;
-        }
+        self.products(x, z);
+    }
+
+    fn scores_f64(&self, x: Features<'_, f64>, z: &mut Vec<f64>) {
+        self.products(x, z);
     }
 
     fn weights(&self, class: usize) -> Vector {
@@ -408,6 +416,14 @@ impl Scheme for Stacked {
         let (comparator, from) = self.class();
         let best = self.ledger().best_at_least(&comparator)?;
         Certificate::new(&comparator, Some(from), best, &self.book)
+    }
+
+    fn certificate_within(&self, radius: f64) -> Option<Certificate> {
+        let (comparator, _) = self.class();
+        comparator.radius()?;
+        let comparator = comparator.with_radius(radius);
+        let best = self.ledger().best_at_least(&comparator)?;
+        Certificate::new(&comparator, Some("flag"), best, &self.book)
     }
 
     fn best_at_least(&self, factor: f64) -> Option<f64> {

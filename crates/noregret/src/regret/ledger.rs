@@ -251,7 +251,7 @@ pub struct Extra {
 /// let best = ledger.best_at_least(&Comparator::L2 { radius: 0.25 }).unwrap();
 /// assert!((best - 0.5).abs() < 1e-12 && best <= 0.5);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// The scalars.
     pub book: Book,

@@ -2,7 +2,7 @@
 //! rows as lists `indices` and `values`. The latter, as `noregret convert` writes them, is the cache: rows are used
 //! where they lie in the mapped file.
 
-mod cells;
+pub mod cells;
 mod lists;
 mod message;
 pub(in crate::example) mod stored;

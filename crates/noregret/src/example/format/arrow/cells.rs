@@ -12,17 +12,38 @@ use arrow_schema::DataType;
 
 /// What stands in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell<'a> {
+pub enum Cell<'a> {
+    /// Nothing.
     Absent,
+    /// A whole number, or a truth value.
     Integer(i64),
+    /// A whole number of a kind that is never negative.
     Unsigned(u64),
+    /// Any number.
     Float(f64),
+    /// Text.
     Text(&'a str),
+}
+
+/// A column of numbers or text.
+pub struct Cells<'a>(Column<'a>);
+
+impl<'a> Cells<'a> {
+    /// The cells of an array; none if they are neither numbers nor text.
+    pub fn new(array: &'a dyn Array) -> Option<Self> {
+        Column::new(array).map(Self)
+    }
+
+    /// What stands in a row.
+    #[inline]
+    pub fn cell(&self, row: usize) -> Cell<'a> {
+        self.0.cell(row)
+    }
 }
 
 impl Cell<'_> {
     /// The number in it, as f64; `None` for text.
-    pub(super) fn number(self) -> Option<f64> {
+    pub fn number(self) -> Option<f64> {
         match self {
             Self::Integer(value) => Some(value as f64),
             Self::Unsigned(value) => Some(value as f64),
@@ -151,7 +172,7 @@ kinds! {
 }
 
 /// Whether the cells of a type can be read: numbers, truth values, text, and dictionaries of them.
-pub(super) fn is_plain(kind: &DataType) -> bool {
+pub fn is_plain(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(keys, values) => {
             keys.is_dictionary_key_type() && !matches!(**values, DataType::Dictionary(..)) && is_plain(values)
