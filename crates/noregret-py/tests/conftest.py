@@ -1,7 +1,12 @@
 """Streams that the tests share."""
 
+import signal
+
 import numpy as np
 import pytest
+
+# Whoever runs the tests in the background may have them ignore ^C, which some of them send to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
