@@ -226,7 +226,8 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = Vec<(u32, f64)>> {
-        let value = prop_oneof![Just(1.0), prop::num::f32::NORMAL.prop_map(f64::from), prop::num::f64::NORMAL];
+        let value =
+            prop_oneof![Just(1.0), prop::num::f32::NORMAL.prop_map(f64::from), prop::num::f64::NORMAL];
         prop::collection::btree_map(any::<u32>(), value, 0..9).prop_map(|m| m.into_iter().collect())
     }
 

@@ -306,8 +306,14 @@ mod tests {
             names: vec![(7, "city=Rome".into())],
             block,
         };
-        let predicted =
-            Predicted { id: 9, deadline: 10, score: 0.5, space: Space::Vw, indices: vec![1], values: vec![1.0] };
+        let predicted = Predicted {
+            id: 9,
+            deadline: 10,
+            score: 0.5,
+            space: Space::Vw,
+            indices: vec![1],
+            values: vec![1.0],
+        };
         let late = Late { id: 9, label: Label::Number(1.0), weight: 2.0 };
         let mut bytes = begin_entry(1234, 5);
         for command in [

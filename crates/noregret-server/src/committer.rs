@@ -273,7 +273,8 @@ impl Committer {
             self.dirty.get_or_insert_with(Instant::now);
         }
         self.health.commits.fetch_add(1, Ordering::Relaxed);
-        let mut lengths = changes.iter().map(|c| if let Change::Append { bytes, .. } = c { bytes.len() } else { 0 });
+        let mut lengths =
+            changes.iter().map(|c| if let Change::Append { bytes, .. } = c { bytes.len() } else { 0 });
         for Group { model, commands, waiting, .. } in groups {
             self.health.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
             let number = model.committed.fetch_add(1, Ordering::Relaxed) + 1;

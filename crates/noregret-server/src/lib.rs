@@ -1,20 +1,38 @@
 //! Models that keep learning over HTTP, and lose nothing.
+//!
+//! ```text
+//! request -> parse -> committer (one fsync for all) -> a model's worker (learns, publishes) -> answer
+//! ```
+//!
+//! - [`parse`]: bodies become rows, checked;
+//! - [`command`]: what changes a model, in bytes: the records of its log;
+//! - [`committer`]: the thread that makes records durable, for all models together;
+//! - [`store`]: the database: snapshots and logs;
+//! - [`state`]: what a record does to a model; the model is a function of its log;
+//! - [`worker`]: the thread of a model: learns what is durable, publishes versions for predictors;
+//! - [`models`]: all models, and the way of a command;
+//! - [`source`]: examples that come by themselves;
+//! - [`api`]: what can be asked over HTTP; [`serve`]: listening and ending.
 
-mod codec;
-mod command;
-mod committer;
-mod error;
-mod model;
-mod models;
-mod settings;
-mod state;
-mod store;
-mod worker;
+pub mod api;
+pub mod auth;
+pub mod codec;
+pub mod command;
+pub mod committer;
+pub mod error;
+pub mod model;
+pub mod models;
+pub mod parse;
+pub mod serve;
+pub mod settings;
+pub mod source;
+pub mod state;
+pub mod store;
+mod tls;
+pub mod worker;
 
-pub use error::Refusal;
-pub use models::Models;
+pub use serve::{Server, StartError};
 pub use settings::{Durability, Settings};
-pub use store::{Place, StoreError};
 
 /// Milliseconds since 1970.
 pub fn now() -> u64 {

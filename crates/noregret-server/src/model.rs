@@ -2,11 +2,14 @@
 
 use crate::command::Space;
 use crate::error::Refusal;
+use crate::parse::Context;
 use crate::state::State;
 use crate::worker::Task;
 use arc_swap::ArcSwap;
 use noregret::engine::Engine;
 use noregret::example::LabelMap;
+use noregret::example::hash::DEFAULT_BITS;
+use noregret::example::names::Schema;
 use noregret::model::Reading;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -15,29 +18,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{oneshot, watch};
 use utoipa::ToSchema;
 
-/// One version of a model, for predictors. Nobody changes it.
-pub struct Published {
-    /// The engine after some record of the log.
-    pub engine: Arc<Engine>,
-    /// What labels meant then.
+/// What labels and features mean. Seldom changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// What labels mean.
     pub labels: LabelMap,
     /// How features are placed.
     pub reading: Reading,
 }
 
-impl Published {
-    /// Of a state.
-    pub fn of(state: &State) -> Self {
-        Self {
-            engine: state.engine().clone(),
-            labels: state.model.labels.clone(),
-            reading: state.model.reading.clone(),
-        }
-    }
-
+impl About {
     /// What kind of features there are, once that is known.
     pub fn space(&self) -> Option<Space> {
         Space::of_format(&self.reading.format)
+    }
+}
+
+/// One version of a model, for predictors. Nobody changes it.
+pub struct Published {
+    /// The engine after some record of the log.
+    pub engine: Arc<Engine>,
+    /// What labels and features meant then.
+    pub about: Arc<About>,
+}
+
+impl Published {
+    /// Of a state; what it is about is shared with the version before, where it is the same.
+    pub fn of(state: &State, before: Option<&Arc<About>>) -> Self {
+        let (labels, reading) = (&state.model.labels, &state.model.reading);
+        let about = match before {
+            Some(about) if about.labels == *labels && about.reading == *reading => about.clone(),
+            _ => Arc::new(About { labels: labels.clone(), reading: reading.clone() }),
+        };
+        Self { engine: state.engine().clone(), about }
     }
 }
 
@@ -97,12 +110,13 @@ impl Handle {
         limit: u32,
         tasks: std::sync::mpsc::Sender<Task>,
     ) -> Self {
-        let bits = state.model.reading.bits.or(state.model.reading.schema.bits).unwrap_or(18).min(22);
+        let bits =
+            state.model.reading.bits.or(state.model.reading.schema.bits).unwrap_or(DEFAULT_BITS).min(22);
         let handle = Self {
             id,
             name,
             created,
-            published: ArcSwap::from_pointee(Published::of(state)),
+            published: ArcSwap::from_pointee(Published::of(state, None)),
             changes: watch::Sender::new(0),
             seen: (0..(1usize << bits).div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             limit,
@@ -120,6 +134,29 @@ impl Handle {
         handle
     }
 
+    /// What labels and features mean now. Whoever holds it keeps nobody waiting.
+    pub fn about(&self) -> Arc<About> {
+        self.published.load().about.clone()
+    }
+
+    /// Runs something with what the rows of a request are checked against.
+    pub fn with_context<T>(
+        &self,
+        about: &About,
+        most_features: usize,
+        learning: bool,
+        then: impl FnOnce(&Context<'_>) -> T,
+    ) -> T {
+        let reading = &about.reading;
+        let schema = if reading.format.is_empty() {
+            Schema { columns: Vec::new(), bits: Some(reading.bits.unwrap_or(DEFAULT_BITS)) }
+        } else {
+            reading.schema.clone()
+        };
+        let has_name = |place| self.has_name(place);
+        then(&Context { schema, has_name: &has_name, limit: self.limit, most_features, learning })
+    }
+
     /// Whether a hashed place has a name already.
     pub fn has_name(&self, place: u32) -> bool {
         let place = place as usize;
@@ -131,9 +168,9 @@ impl Handle {
         self.seen[place / 64 % self.seen.len()].fetch_or(1 << (place % 64), Ordering::Relaxed);
     }
 
-    /// A new id for a prediction.
-    pub fn new_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+    /// The first of so many new ids for predictions.
+    pub fn new_ids(&self, count: u64) -> u64 {
+        self.next_id.fetch_add(count, Ordering::Relaxed)
     }
 
     /// Hands work to the model's thread. `false` if it is gone.

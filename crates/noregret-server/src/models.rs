@@ -51,7 +51,7 @@ pub struct Models {
 }
 
 /// The least index that a model refuses, so that its two engines stay within the memory allowed.
-fn limit(engine: &Engine, settings: &Settings) -> u32 {
+pub(crate) fn limit(engine: &Engine, settings: &Settings) -> u32 {
     let (plain, averaged) = engine.entry().bytes_per_feature;
     let bytes = if engine.config().average { averaged.unwrap_or(plain) } else { plain } as u64;
     let fits = settings.most_model_memory / (2 * bytes.max(8));
@@ -137,7 +137,7 @@ impl Models {
         let handle = Arc::new(Handle::new(id, name, created, &state, limit, tasks));
         handle.committed.store(number, Ordering::Relaxed);
         // Predictors read the twin.
-        let twin = Published { engine: double(&state)?, ..Published::of(&state) };
+        let twin = Published { engine: double(&state)?, ..Published::of(&state, None) };
         drop(handle.published.swap(Arc::new(twin)));
         let writes = self.writes.clone();
         let thread = Worker::start(&handle, state, number, self.settings.snapshot_bytes, writes, received)
@@ -194,13 +194,8 @@ impl Models {
         }
         let (id, created) = (self.next.fetch_add(1, Ordering::Relaxed), crate::now());
         let state = State::new(model);
-        let snapshot = Change::Snapshot {
-            model: id,
-            name: name.to_owned(),
-            created,
-            upto: 0,
-            bytes: state.to_bytes(),
-        };
+        let snapshot =
+            Change::Snapshot { model: id, name: name.to_owned(), created, upto: 0, bytes: state.to_bytes() };
         if exists {
             self.end(name, vec![snapshot]).await?;
         } else {

@@ -84,8 +84,14 @@ impl Worker {
         committer: Sender<Write>,
         tasks: Receiver<Task>,
     ) -> std::io::Result<std::thread::JoinHandle<()>> {
-        let worker =
-            Self { handle: Arc::downgrade(handle), state, number, snapshot_bytes, snapshot_length: 0, committer };
+        let worker = Self {
+            handle: Arc::downgrade(handle),
+            state,
+            number,
+            snapshot_bytes,
+            snapshot_length: 0,
+            committer,
+        };
         let name = format!("model {}", handle.name);
         std::thread::Builder::new().name(name).spawn(move || worker.run(&tasks))
     }
@@ -133,8 +139,10 @@ impl Worker {
             self.number = number;
         }
         let learned = self.state.engine().examples() - before;
-        let old = (!steps.is_empty())
-            .then(|| handle.published.swap(Arc::new(Published::of(&self.state))));
+        let old = (!steps.is_empty()).then(|| {
+            let about = handle.about();
+            handle.published.swap(Arc::new(Published::of(&self.state, Some(&about))))
+        });
         for (waiting, answer) in waiters.into_iter().zip(answers) {
             waiting.answer(answer);
         }
@@ -205,11 +213,13 @@ impl Worker {
 impl Entry {
     /// The places whose names it brings.
     fn names(&self) -> impl Iterator<Item = u32> + '_ {
-        self.commands.iter().flat_map(|command| match command {
-            crate::command::Command::Learn(learn) => &learn.names[..],
-            _ => &[],
-        })
-        .map(|(place, _)| *place)
+        self.commands
+            .iter()
+            .flat_map(|command| match command {
+                crate::command::Command::Learn(learn) => &learn.names[..],
+                _ => &[],
+            })
+            .map(|(place, _)| *place)
     }
 }
 

@@ -254,6 +254,9 @@ impl State {
     /// Learns what can be learned, and counts the rest: nobody is there to correct an example.
     fn learn_from_source(&mut self, learn: Learn, steps: &mut Vec<Step>) -> Answer {
         let Learn { space, names, block, .. } = learn;
+        if block.is_empty() {
+            return Ok(self.told(0, None));
+        }
         if let Err(refusal) = self.check_space(space) {
             self.counts.refused += block.len() as u64;
             return Err(refusal);
@@ -269,7 +272,8 @@ impl State {
             let (from, to) = (block.offsets[k], block.offsets[k + 1]);
             let weight = block.weights.get(k).copied().unwrap_or(1.0);
             let row = |y: f64| {
-                let pairs = block.indices[from..to].iter().copied().zip(block.values[from..to].iter().copied());
+                let pairs =
+                    block.indices[from..to].iter().copied().zip(block.values[from..to].iter().copied());
                 let mut row = Block::<f64>::new();
                 row.push(y, weight, pairs);
                 row
@@ -341,8 +345,12 @@ impl State {
 
     fn told(&self, learned: u64, predictions: Option<Vec<Prediction>>) -> String {
         let engine = self.engine();
-        let told =
-            Learned { learned, examples: engine.examples(), average_loss: engine.average_loss(), predictions };
+        let told = Learned {
+            learned,
+            examples: engine.examples(),
+            average_loss: engine.average_loss(),
+            predictions,
+        };
         json!(told).to_string()
     }
 

@@ -144,7 +144,9 @@ impl Store {
                         place[8..].copy_from_slice(bytes);
                     }
                     Change::Snapshot { model, name, created, upto, bytes } => {
-                        snapshots.retain_in((*model, 0)..=(*model, u32::MAX), |_, _| false).map_err(StoreError::failed)?;
+                        snapshots
+                            .retain_in((*model, 0)..=(*model, u32::MAX), |_, _| false)
+                            .map_err(StoreError::failed)?;
                         for (k, part) in bytes.chunks(PART).enumerate() {
                             snapshots.insert((*model, k as u32), part).map_err(StoreError::failed)?;
                         }
@@ -157,12 +159,16 @@ impl Store {
                         };
                         let record = serde_json::to_vec(&record).unwrap_or_default();
                         models.insert(*model, &record[..]).map_err(StoreError::failed)?;
-                        log.retain_in((*model, 0)..=(*model, *upto), |_, _| false).map_err(StoreError::failed)?;
+                        log.retain_in((*model, 0)..=(*model, *upto), |_, _| false)
+                            .map_err(StoreError::failed)?;
                     }
                     Change::Delete { model } => {
                         models.remove(*model).map_err(StoreError::failed)?;
-                        log.retain_in((*model, 0)..=(*model, u64::MAX), |_, _| false).map_err(StoreError::failed)?;
-                        snapshots.retain_in((*model, 0)..=(*model, u32::MAX), |_, _| false).map_err(StoreError::failed)?;
+                        log.retain_in((*model, 0)..=(*model, u64::MAX), |_, _| false)
+                            .map_err(StoreError::failed)?;
+                        snapshots
+                            .retain_in((*model, 0)..=(*model, u32::MAX), |_, _| false)
+                            .map_err(StoreError::failed)?;
                     }
                 }
             }
