@@ -47,7 +47,8 @@ fn digest(token: &str) -> [u8; 32] {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    let digit = |d: u8| char::from_digit(u32::from(d), 16).unwrap_or('0');
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

@@ -232,14 +232,13 @@ impl Command {
         Ok(match input.byte()? {
             1 => {
                 let key = take_key(input)?;
-                let offset = match input.byte()? {
-                    0 => None,
-                    _ => {
-                        let source = input.text()?.to_owned();
-                        let mut position = [0; 16];
-                        position.copy_from_slice(input.take(16)?);
-                        Some(Offset { source, position: u128::from_le_bytes(position) })
-                    }
+                let offset = if input.byte()? == 0 {
+                    None
+                } else {
+                    let source = input.text()?.to_owned();
+                    let mut position = [0; 16];
+                    position.copy_from_slice(input.take(16)?);
+                    Some(Offset { source, position: u128::from_le_bytes(position) })
                 };
                 let space = take_space(input)?;
                 let predict = input.byte()? == 1;

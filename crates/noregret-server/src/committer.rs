@@ -157,15 +157,13 @@ impl Batch {
                     return waiting.answer(worker::gone(&model.name));
                 }
                 self.bytes += bytes.len();
-                let group = match self.groups.iter().position(|g| g.model.id == model.id) {
-                    Some(k) => &mut self.groups[k],
-                    None => {
-                        let bytes = command::begin_entry(time, manner.most_pending);
-                        self.groups.push(Group { model, bytes, commands: Vec::new(), waiting: Vec::new() });
-                        let last = self.groups.len() - 1;
-                        &mut self.groups[last]
-                    }
-                };
+                let known = self.groups.iter().position(|g| g.model.id == model.id);
+                let at = known.unwrap_or(self.groups.len());
+                if known.is_none() {
+                    let bytes = command::begin_entry(time, manner.most_pending);
+                    self.groups.push(Group { model, bytes, commands: Vec::new(), waiting: Vec::new() });
+                }
+                let group = &mut self.groups[at];
                 group.bytes.extend_from_slice(&bytes);
                 group.commands.push(command);
                 group.waiting.push(waiting);
@@ -240,7 +238,9 @@ impl Committer {
         if batch.writes == 0 {
             return;
         }
-        let Some(Disk::Up(store)) = &self.disk else { return self.fail(batch, "the store cannot be opened") };
+        let Some(Disk::Up(store)) = &self.disk else {
+            return Self::fail(batch, "the store cannot be opened");
+        };
         let mut changes = Vec::with_capacity(batch.groups.len() + batch.changes.len());
         let mut groups = batch.groups;
         for group in &mut groups {
@@ -266,7 +266,7 @@ impl Committer {
             tracing::error!(%error, "a transaction failed");
             if !self.was_written_all_the_same(&groups, &error) {
                 let batch = Batch { groups, done: batch.done, ..Batch::default() };
-                return self.fail(batch, &error.to_string());
+                return Self::fail(batch, &error.to_string());
             }
         }
         if !self.manner.sync {
@@ -313,7 +313,7 @@ impl Committer {
         false
     }
 
-    fn fail(&self, batch: Batch, message: &str) {
+    fn fail(batch: Batch, message: &str) {
         let full = message.contains("No space left") || message.contains("StorageFull");
         let advice = if full { "; make room on its disk" } else { "" };
         let refusal = Refusal::unavailable(

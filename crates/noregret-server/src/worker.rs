@@ -134,7 +134,9 @@ impl Worker {
             time = entry.time;
             let names: Vec<u32> = entry.names().collect();
             self.state.apply(entry, &mut steps, &mut answers);
-            names.into_iter().for_each(|place| handle.see(place));
+            for place in names {
+                handle.see(place);
+            }
             waiters.extend(waiting);
             self.number = number;
         }
@@ -176,7 +178,9 @@ impl Worker {
         };
         // The worker's own engine was published; the other is its alone now.
         if let Some(alone) = Arc::get_mut(&mut engine) {
-            steps.iter().for_each(|step| step.repeat(alone));
+            for step in steps {
+                step.repeat(alone);
+            }
             self.state.model.engine = Held(engine);
         } else {
             tracing::error!("a reader kept an engine; making another");

@@ -72,7 +72,7 @@ fn client(number: usize, address: &RwLock<SocketAddr>, stop: &AtomicBool, done: 
             return;
         }
         let model = (number + k) % MODELS;
-        let examples: Vec<Value> = (0..1 + stream.next() % 20).map(|_| stream.example()).collect();
+        let examples: Vec<Value> = (0..=stream.next() % 20).map(|_| stream.example()).collect();
         let key = format!("{number}-{k}");
         let body = json!({ "examples": examples }).to_string();
         let path = format!("/v1/models/m{model}/learn");

@@ -132,7 +132,7 @@ fn a_file_that_was_cut_off_or_changed_is_told_and_never_served_as_whole() {
                     + random.next() as usize % 4096,
             );
         } else {
-            for _ in 0..1 + random.next() % 3 {
+            for _ in 0..=random.next() % 3 {
                 let at = random.next() as usize % bytes.len();
                 bytes[at] ^= 1 << (random.next() % 8);
             }

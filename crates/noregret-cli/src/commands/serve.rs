@@ -173,6 +173,7 @@ fn log(matches: &ArgMatches) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .map_err(|e| UsageError(format!("--log: found `{filter}`: {e}")))?;
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let subscriber = subscriber.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     let json = matches.get_one::<String>("log-format").is_some_and(|form| form == "json");
     let set = if json { subscriber.json().try_init() } else { subscriber.try_init() };
     set.map_err(|e| anyhow!("the log cannot be started: {e}"))

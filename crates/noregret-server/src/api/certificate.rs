@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Against {
+pub(crate) struct Against {
     /// The radius of the comparators; the model's own when absent.
     radius: Option<f64>,
     /// l2, l1, linf, simplex or ridge; the model's own when absent.
@@ -28,23 +28,23 @@ pub struct Against {
 
 /// What the ledger proves.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct CertificateTold {
+pub(crate) struct CertificateTold {
     /// The class of comparators.
-    pub comparator: String,
+    pub(crate) comparator: String,
     /// Its radius; none for `ridge`.
-    pub radius: Option<f64>,
+    pub(crate) radius: Option<f64>,
     /// Whether the radius was said (`flag`), is the learner's `default`, or the norm of the `model`.
-    pub radius_from: Option<String>,
+    pub(crate) radius_from: Option<String>,
     /// How many examples it speaks of.
-    pub examples: u64,
+    pub(crate) examples: u64,
     /// The first of them, from 1.
-    pub from: u64,
+    pub(crate) from: u64,
     /// Their average loss.
-    pub average_loss: Option<f64>,
+    pub(crate) average_loss: Option<f64>,
     /// The average regret is at most this.
-    pub regret_at_most: Option<f64>,
+    pub(crate) regret_at_most: Option<f64>,
     /// No comparator's average loss is below this.
-    pub best_at_least: Option<f64>,
+    pub(crate) best_at_least: Option<f64>,
 }
 
 fn span(text: &str, now: u64) -> Option<u64> {
@@ -120,7 +120,7 @@ fn against(state: &ModelState, asked: &Against) -> Result<CertificateTold, Refus
 #[utoipa::path(get, path = "/v1/models/{name}/certificate", tag = "certificate",
     params(("name" = String, Path, description = "The model"), Against),
     responses((status = 200, body = CertificateTold), (status = "4XX", body = ErrorBody)))]
-pub async fn certificate(
+pub(crate) async fn certificate(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Against>, QueryRejection>,
@@ -149,16 +149,16 @@ pub async fn certificate(
 
 /// The points of the curves.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct HistoryTold {
+pub(crate) struct HistoryTold {
     /// In the order of time.
-    pub points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
 }
 
 /// Which points.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Since {
+pub(crate) struct Since {
     /// Only those since: milliseconds since 1970, or a span before now such as `1h`.
     since: Option<String>,
 }
@@ -167,7 +167,7 @@ pub struct Since {
 #[utoipa::path(get, path = "/v1/models/{name}/history", tag = "certificate",
     params(("name" = String, Path, description = "The model"), Since),
     responses((status = 200, body = HistoryTold), (status = "4XX", body = ErrorBody)))]
-pub async fn history(
+pub(crate) async fn history(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Since>, QueryRejection>,
@@ -198,7 +198,7 @@ pub async fn history(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Top {
+pub(crate) struct Top {
     /// How many of the heaviest, 20 when absent.
     #[param(minimum = 0, maximum = 10000)]
     top: Option<u32>,
@@ -206,20 +206,20 @@ pub struct Top {
 
 /// A feature and its weight.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct FeatureTold {
+pub(crate) struct FeatureTold {
     /// Its name, or its number.
-    pub feature: String,
+    pub(crate) feature: String,
     /// Its weight.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 /// The heaviest features.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct FeaturesTold {
+pub(crate) struct FeaturesTold {
     /// The weight of the constant feature.
-    pub bias: Option<f64>,
+    pub(crate) bias: Option<f64>,
     /// The heaviest first.
-    pub features: Vec<FeatureTold>,
+    pub(crate) features: Vec<FeatureTold>,
 }
 
 pub(super) fn heaviest(state: &ModelState, top: usize) -> FeaturesTold {
@@ -246,7 +246,7 @@ pub(super) fn heaviest(state: &ModelState, top: usize) -> FeaturesTold {
 #[utoipa::path(get, path = "/v1/models/{name}/features", tag = "certificate",
     params(("name" = String, Path, description = "The model"), Top),
     responses((status = 200, body = FeaturesTold), (status = "4XX", body = ErrorBody)))]
-pub async fn features(
+pub(crate) async fn features(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Top>, QueryRejection>,
@@ -260,6 +260,9 @@ pub async fn features(
 #[utoipa::path(get, path = "/v1/models/{name}/errors", tag = "certificate",
     params(("name" = String, Path, description = "The model")),
     responses((status = 200, body = Vec<RecentError>), (status = "4XX", body = ErrorBody)))]
-pub async fn errors(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn errors(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!(app.models.get(&name)?.recent_errors())))
 }

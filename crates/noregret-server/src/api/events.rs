@@ -48,7 +48,7 @@ fn overview(app: &App) -> Value {
 /// What happens to all models: an event `models` at once, and then whenever something has changed.
 #[utoipa::path(get, path = "/v1/events", tag = "events",
     responses((status = 200, description = "Server-sent events `models`", content_type = "text/event-stream", body = String)))]
-pub async fn all(State(app): State<Arc<App>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(crate) async fn all(State(app): State<Arc<App>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let events = stream::unfold((app, Value::Null), |(app, last)| async move {
         loop {
             if app.models.health.ending.load(Ordering::Relaxed) {
@@ -97,7 +97,7 @@ async fn told(handle: &Handle) -> Option<Value> {
 /// What happens to a model: an event `model` at once, and whenever something was learned; `deleted` at its end.
 #[utoipa::path(get, path = "/v1/models/{name}/events", tag = "events", params(("name" = String, Path, description = "The model")),
     responses((status = 200, description = "Server-sent events `model` and `deleted`", content_type = "text/event-stream", body = String), (status = "4XX", body = ErrorBody)))]
-pub async fn one(
+pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {

@@ -19,7 +19,10 @@ use utoipa::{IntoParams, ToSchema};
 /// Download the model file.
 #[utoipa::path(get, path = "/v1/models/{name}/model", tag = "models", params(("name" = String, Path, description = "The model")),
     responses((status = 200, description = "A file for `noregret predict`, `inspect`, `learn --resume`", content_type = "application/octet-stream", body = Vec<u8>), (status = "4XX", body = ErrorBody)))]
-pub async fn download(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Refusal> {
+pub(crate) async fn download(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<Response, Refusal> {
     let bytes = app.models.get(&name)?.ask(|state| state.model.to_bytes()).await?;
     let file = format!("attachment; filename=\"{name}.model\"");
     Ok(([(CONTENT_TYPE, "application/octet-stream".to_owned()), (CONTENT_DISPOSITION, file)], bytes)
@@ -30,27 +33,27 @@ pub async fn download(State(app): State<Arc<App>>, Path(name): Path<String>) -> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Replace {
+pub(crate) struct Replace {
     /// Take the place of a model of this name, which is lost.
     replace: Option<bool>,
 }
 
 /// What was uploaded.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Uploaded {
+pub(crate) struct Uploaded {
     /// The model's name.
-    pub name: String,
+    pub(crate) name: String,
     /// How many examples it had learned.
-    pub examples: u64,
+    pub(crate) examples: u64,
     /// Their average loss.
-    pub average_loss: Option<f64>,
+    pub(crate) average_loss: Option<f64>,
 }
 
 /// Upload a model file.
 #[utoipa::path(put, path = "/v1/models/{name}/model", tag = "models", params(("name" = String, Path, description = "The model"), Replace),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 201, body = Uploaded), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn upload(
+pub(crate) async fn upload(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Replace>, QueryRejection>,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Lets a request through.
-pub async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|p| p.as_str().to_owned());
@@ -22,7 +22,7 @@ pub async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match admit(&app, &request, route.as_deref()) {
         Err(refusal) => refusal.into_response(),
-        Ok(None) => app.preflight(),
+        Ok(None) => preflight(),
         Ok(Some(_permit)) => next.run(request).await,
     };
     let status = response.status();
@@ -111,20 +111,6 @@ impl App {
         self.models.settings().cors.iter().any(|allowed| allowed == origin)
     }
 
-    fn preflight(&self) -> Response {
-        let mut response = StatusCode::NO_CONTENT.into_response();
-        let headers = response.headers_mut();
-        let allow = [
-            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, PUT, POST, DELETE"),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, idempotency-key"),
-            (header::ACCESS_CONTROL_MAX_AGE, "600"),
-        ];
-        for (name, value) in allow {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        response
-    }
-
     fn secure(&self, headers: &mut HeaderMap, origin: Option<&HeaderValue>) {
         const ALWAYS: [(HeaderName, &str); 4] = [
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -150,8 +136,24 @@ impl App {
     }
 }
 
+/// What a browser is told that asks whether it may.
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    let allow = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, PUT, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, idempotency-key"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    for (name, value) in allow {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
 /// What is answered where the program made a mistake.
-pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response<Body> {
+#[allow(clippy::needless_pass_by_value, reason = "as the layer calls it")]
+pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response<Body> {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     tracing::error!(panic = text, "a request made the server panic");

@@ -20,28 +20,29 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A label for a prediction.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LabelOne {
+pub(crate) struct LabelOne {
     /// The prediction's id.
-    pub id: String,
+    pub(crate) id: String,
     /// The label: a number, a truth value, or the name of a class.
-    pub label: Value,
+    pub(crate) label: Value,
     /// The importance, 1 when absent.
-    pub weight: Option<f64>,
+    pub(crate) weight: Option<f64>,
 }
 
 /// Labels for several predictions.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LabelSeveral {
+pub(crate) struct LabelSeveral {
     /// At least one.
     #[schema(min_items = 1)]
-    pub labels: Vec<LabelOne>,
+    pub(crate) labels: Vec<LabelOne>,
 }
 
 /// One label, or several.
+#[allow(dead_code, reason = "for the description alone")]
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub enum LabelRequest {
+pub(crate) enum LabelRequest {
     /// One.
     One(LabelOne),
     /// Several.
@@ -78,7 +79,7 @@ fn late(one: &LabelOne) -> Result<Late, Refusal> {
     ),
     request_body = LabelRequest,
     responses((status = 200, body = Learned), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn label(
+pub(crate) async fn label(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     headers: HeaderMap,

@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// json, ndjson, csv, tsv, libsvm or vw; otherwise the Content-Type says.
     format: Option<String>,
     /// Which column of a CSV is the label.
@@ -162,7 +162,7 @@ pub(super) fn json_response(text: String) -> Response {
     ),
     request_body(content((super::openapi::LearnRequest = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-vw"))),
     responses((status = 200, body = Learned), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn learn(
+pub(crate) async fn learn(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,

@@ -31,101 +31,101 @@ const DEFAULT_LOSS: &str = "logistic";
 /// What a model is made from. Parameters of the learner and of the loss stand beside these, by their names in
 /// `/v1/learners` and `/v1/losses`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct ModelRequest {
+pub(crate) struct ModelRequest {
     /// The learner; `auto` when absent.
-    pub learner: Option<String>,
+    pub(crate) learner: Option<String>,
     /// The loss; the learner's own, or `logistic`, when absent.
-    pub loss: Option<String>,
+    pub(crate) loss: Option<String>,
     /// The ball of a projected learner and the radius of the comparators.
-    pub radius: Option<f64>,
+    pub(crate) radius: Option<f64>,
     /// l2, l1, linf, simplex or ridge.
-    pub comparator: Option<String>,
+    pub(crate) comparator: Option<String>,
     /// The strength of a quadratic penalty.
-    pub l2: Option<f64>,
+    pub(crate) l2: Option<f64>,
     /// A promise that no row is longer.
-    pub row_bound: Option<f64>,
+    pub(crate) row_bound: Option<f64>,
     /// A promise that no label is larger.
-    pub label_bound: Option<f64>,
+    pub(crate) label_bound: Option<f64>,
     /// The probability with which the risk bound may fail.
-    pub delta: Option<f64>,
+    pub(crate) delta: Option<f64>,
     /// Whether the averaged iterate is kept.
-    pub average: Option<bool>,
+    pub(crate) average: Option<bool>,
     /// Whether there is a constant feature.
-    pub bias: Option<bool>,
+    pub(crate) bias: Option<bool>,
     /// How many features there may be.
-    pub dimension: Option<u32>,
+    pub(crate) dimension: Option<u32>,
     /// How many bits of the hash of a name are kept, 18 when absent.
-    pub bits: Option<u32>,
+    pub(crate) bits: Option<u32>,
     /// Whether recent parts of the stream are told.
-    pub windows: Option<bool>,
+    pub(crate) windows: Option<bool>,
     /// The negative and the positive class, where they are not called -1 (or 0) and 1.
-    pub classes: Option<Vec<Value>>,
+    pub(crate) classes: Option<Vec<Value>>,
     /// Parameters of the learner and of the loss.
     #[serde(flatten)]
-    pub parameters: Map<String, Value>,
+    pub(crate) parameters: Map<String, Value>,
 }
 
 /// A model in the list.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ModelListed {
+pub(crate) struct ModelListed {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// `served`, or `damaged`.
-    pub state: String,
+    pub(crate) state: String,
     /// What is wrong with it, where it is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub(crate) message: Option<String>,
     /// Its learner.
-    pub learner: Option<String>,
+    pub(crate) learner: Option<String>,
     /// Its loss.
-    pub loss: Option<String>,
+    pub(crate) loss: Option<String>,
     /// How many examples it has learned.
-    pub examples: Option<u64>,
+    pub(crate) examples: Option<u64>,
     /// Their average loss.
-    pub average_loss: Option<f64>,
+    pub(crate) average_loss: Option<f64>,
     /// Examples learned a second, over the last ten seconds.
-    pub examples_per_second: Option<f64>,
+    pub(crate) examples_per_second: Option<f64>,
     /// When it was made, in milliseconds since 1970.
-    pub created: Option<u64>,
+    pub(crate) created: Option<u64>,
 }
 
 /// All models.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ModelsTold {
+pub(crate) struct ModelsTold {
     /// By name.
-    pub models: Vec<ModelListed>,
+    pub(crate) models: Vec<ModelListed>,
 }
 
 /// A model, in full: these keys, and those of `noregret learn --json`.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ModelTold {
+pub(crate) struct ModelTold {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// When it was made, in milliseconds since 1970.
-    pub created: u64,
+    pub(crate) created: u64,
     /// Whether features are `numbers` or `names`; none before the first example.
-    pub features: Option<String>,
+    pub(crate) features: Option<String>,
     /// Examples learned a second, over the last ten seconds.
-    pub examples_per_second: f64,
+    pub(crate) examples_per_second: f64,
     /// Predictions that wait for their labels.
-    pub pending: u64,
+    pub(crate) pending: u64,
     /// Predictions that could be labelled, ever.
-    pub predicted: u64,
+    pub(crate) predicted: u64,
     /// Labels that came later.
-    pub labelled: u64,
+    pub(crate) labelled: u64,
     /// Predictions whose label did not come in time.
-    pub expired: u64,
+    pub(crate) expired: u64,
     /// Predictions given up for lack of room.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
     /// Examples of sources that could not be learned.
-    pub refused: u64,
+    pub(crate) refused: u64,
     /// How far each source has been read.
-    pub sources: Map<String, Value>,
+    pub(crate) sources: Map<String, Value>,
     /// The heaviest features.
-    pub heaviest: Vec<super::certificate::FeatureTold>,
+    pub(crate) heaviest: Vec<super::certificate::FeatureTold>,
     /// The rest: `examples`, `average_loss`, `certificate`, `bound`, `risk`, `windows`, `verdict`, ...
     #[serde(flatten)]
-    pub summary: Map<String, Value>,
+    pub(crate) summary: Map<String, Value>,
 }
 
 pub(super) fn good_name(name: &str) -> Result<(), Refusal> {
@@ -249,7 +249,7 @@ fn told(
 
 /// List all models.
 #[utoipa::path(get, path = "/v1/models", tag = "models", responses((status = 200, body = ModelsTold)))]
-pub async fn list(State(app): State<Arc<App>>) -> Json<ModelsTold> {
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<ModelsTold> {
     let now = crate::now();
     let listed = |(name, slot): (String, Slot)| match slot {
         Slot::Damaged { message, .. } => ModelListed {
@@ -307,7 +307,7 @@ async fn description(app: &App, name: &str) -> Result<Json<ModelTold>, Refusal> 
 /// Describe a model.
 #[utoipa::path(get, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "The model")),
     responses((status = 200, body = ModelTold), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn describe(
+pub(crate) async fn describe(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
 ) -> Result<Json<ModelTold>, Refusal> {
@@ -320,7 +320,7 @@ pub async fn describe(
 #[utoipa::path(put, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "1 to 64 letters, digits, `-`, `_`, `.`")),
     request_body = ModelRequest,
     responses((status = 201, body = ModelTold), (status = 200, body = ModelTold), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn create(
+pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     body: Body,
@@ -337,6 +337,17 @@ pub async fn create(
         })?
     };
     let model = make(request)?;
+    let limit = u64::from(crate::models::limit(&model.engine.0, settings));
+    let wanted = model.reading.bits.map(|bits| 1u64 << bits).or(model.reading.dimension.map(u64::from));
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > limit) {
+        return Err(Refusal::bad(
+            "bad_parameter",
+            format!(
+                "the model could have {wanted} features, and the memory allowed for a model (--max-model-memory) is \
+                 enough for {limit}: lower `bits` or `dimension`"
+            ),
+        ));
+    }
     let same = |state: &ModelState, config: &Config, labels: &LabelMap, bits: Option<u32>| {
         let unnamed = matches!(labels, LabelMap::Binary { negative: None, positive: None });
         *state.engine().config() == *config
@@ -361,7 +372,10 @@ pub async fn create(
 /// Delete a model.
 #[utoipa::path(delete, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "The model")),
     responses((status = 204), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn delete(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<StatusCode, Refusal> {
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Refusal> {
     app.models.delete(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

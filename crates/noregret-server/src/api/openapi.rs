@@ -1,4 +1,5 @@
 //! The description of the API, made from its types.
+#![allow(dead_code, reason = "examples are walked through without these types, which describe them")]
 
 use super::{certificate, events, file, label, learn, models, operations, predict};
 use axum::Json;
@@ -11,35 +12,35 @@ use utoipa::{Modify, OpenApi, ToSchema};
 /// An example with named features.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"features": {"temperature": 21.5, "city": "Rome"}, "label": 1, "weight": 1}))]
-pub struct NamedExample {
+pub(crate) struct NamedExample {
     /// Names and values: a number as it is, a text as the feature `name=text`, more of them below joined by dots.
-    pub features: Map<String, Value>,
+    pub(crate) features: Map<String, Value>,
     /// A number, a truth value, or the name of a class; needed to learn.
-    pub label: Option<Value>,
+    pub(crate) label: Option<Value>,
     /// The importance, 1 when absent.
     #[schema(minimum = 0)]
-    pub weight: Option<f64>,
+    pub(crate) weight: Option<f64>,
 }
 
 /// An example with numbered features.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"indices": [3, 17], "values": [0.5, 2], "label": -1}))]
-pub struct NumberedExample {
+pub(crate) struct NumberedExample {
     /// Which features, from 0.
-    pub indices: Vec<u32>,
+    pub(crate) indices: Vec<u32>,
     /// Their values.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// A number, a truth value, or the name of a class; needed to learn.
-    pub label: Option<Value>,
+    pub(crate) label: Option<Value>,
     /// The importance, 1 when absent.
     #[schema(minimum = 0)]
-    pub weight: Option<f64>,
+    pub(crate) weight: Option<f64>,
 }
 
 /// An example.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
-pub enum Example {
+pub(crate) enum Example {
     /// By names.
     Named(NamedExample),
     /// By numbers.
@@ -48,20 +49,20 @@ pub enum Example {
 
 /// Several examples.
 #[derive(Deserialize, ToSchema)]
-pub struct Examples {
+pub(crate) struct Examples {
     /// At least one.
     #[schema(min_items = 1)]
-    pub examples: Vec<Example>,
+    pub(crate) examples: Vec<Example>,
     /// In `learn`: whether the predictions made before learning are told.
-    pub predict: Option<bool>,
+    pub(crate) predict: Option<bool>,
     /// In `predict`: whether ids for later labels are given, true when absent.
-    pub id: Option<bool>,
+    pub(crate) id: Option<bool>,
 }
 
 /// What `learn` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
-pub enum LearnRequest {
+pub(crate) enum LearnRequest {
     /// One.
     One(Example),
     /// Several.
@@ -71,7 +72,7 @@ pub enum LearnRequest {
 /// What `predict` takes; labels are not looked at.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
-pub enum PredictRequest {
+pub(crate) enum PredictRequest {
     /// One.
     One(Example),
     /// Several.
@@ -107,6 +108,6 @@ impl Modify for Bearer {
 struct Api;
 
 /// The document.
-pub async fn document() -> Json<Document> {
+pub(crate) async fn document() -> Json<Document> {
     Json(Api::openapi())
 }

@@ -19,9 +19,9 @@ use utoipa::ToSchema;
 
 /// What `predict` answers.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Predictions {
+pub(crate) struct Predictions {
     /// One for each example.
-    pub predictions: Vec<Prediction>,
+    pub(crate) predictions: Vec<Prediction>,
 }
 
 /// Predict examples.
@@ -32,7 +32,7 @@ pub struct Predictions {
     params(("name" = String, Path, description = "The model"), Asked),
     request_body(content((super::openapi::PredictRequest = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-vw"))),
     responses((status = 200, body = Predictions), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub async fn predict(
+pub(crate) async fn predict(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     asked: Result<Query<Asked>, QueryRejection>,
@@ -47,7 +47,7 @@ pub async fn predict(
         Format::Text(format) => {
             let mut parts = read_text(&app, &handle, body, format, asked.said(), false);
             while let Some(part) = parts.recv().await {
-                answer(&app, &handle, part?, &mut predictions)?;
+                answer(&app, &handle, &part?, &mut predictions)?;
                 if predictions.len() > MOST {
                     return Err(too_many());
                 }
@@ -67,7 +67,7 @@ pub async fn predict(
                 }
                 Ok(maker.parsed())
             })?;
-            answer(&app, &handle, parsed, &mut predictions)?;
+            answer(&app, &handle, &parsed, &mut predictions)?;
         }
     }
     if predictions.is_empty() {
@@ -87,7 +87,7 @@ fn too_many() -> Refusal {
 fn answer(
     app: &App,
     handle: &Arc<Handle>,
-    parsed: Parsed,
+    parsed: &Parsed,
     predictions: &mut Vec<Prediction>,
 ) -> Result<(), Refusal> {
     let first = predictions.len();
@@ -96,7 +96,7 @@ fn answer(
     let mut scores = Vec::with_capacity(parsed.block.len());
     {
         let published = handle.published.load();
-        check(&published, &parsed, false)?;
+        check(&published, parsed, false)?;
         let block = &parsed.block;
         for (k, w) in block.offsets.windows(2).enumerate() {
             let x = noregret::example::Features {
@@ -117,7 +117,7 @@ fn answer(
             predictions.push(prediction(&published.engine, &published.about.labels, z, id));
         }
     }
-    if ids && !remember(app, handle, &parsed, id, &scores) {
+    if ids && !remember(app, handle, parsed, id, &scores) {
         // No room to keep them at the moment: said by giving none.
         predictions[first..].iter_mut().for_each(|p| p.id = None);
     }

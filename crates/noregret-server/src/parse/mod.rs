@@ -113,13 +113,8 @@ impl<'a> Maker<'a> {
         } else {
             schema.columns.iter().position(|c| c == name).map(|k| k as u32)
         };
-        let place = match column.or_else(|| schema.hashed(name.as_bytes())) {
-            Some(place) => place,
-            None => {
-                return Err(
-                    self.refuse("bad_feature", format!("the feature `{name}` is unknown to the model"))
-                );
-            }
+        let Some(place) = column.or_else(|| schema.hashed(name.as_bytes())) else {
+            return Err(self.refuse("bad_feature", format!("the feature `{name}` is unknown to the model")));
         };
         if column.is_none() && self.context.learning && !(self.context.has_name)(place) {
             self.parsed.names.push((place, name.into()));

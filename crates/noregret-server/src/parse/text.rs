@@ -39,6 +39,11 @@ pub struct Reader {
     /// The number of the next line, from 1.
     line: u64,
     most_features: usize,
+    limit: u32,
+    /// Where the columns of this body go, where a model hashes all names.
+    hashed: Option<Vec<u32>>,
+    /// Names that have not been told yet.
+    names: Vec<(u32, Box<str>)>,
 }
 
 fn refuse(line: u64, message: &str) -> Refusal {
@@ -78,16 +83,18 @@ impl Reader {
         };
         let usage = |e: noregret::error::UsageError| Refusal::bad("bad_input", e.0);
         let entry = format::find(format).map_err(usage)?;
+        // A CSV gives its columns places of their own; a model that hashes all names has them where JSON does.
+        let hashing = space == Space::Names && context.schema.columns.is_empty();
         let options = Options {
             zero_based: said.zero_based || reading.zero_based,
-            bits: if space == Space::Numbers { reading.bits } else { None },
-            dimension: Some(context.limit),
+            bits: if space == Space::Numbers { reading.bits } else { context.schema.bits },
+            dimension: (!hashing).then_some(context.limit),
             label: said.label.or_else(|| reading.label.clone()),
             weight: said.weight.or_else(|| reading.weight.clone()),
             selection: reading.selection.clone(),
             skip: false,
             unlabelled: !context.learning,
-            schema: (space != Space::Numbers).then(|| context.schema.clone()),
+            schema: (space != Space::Numbers && !hashing).then(|| context.schema.clone()),
         };
         let source = Source::from_reader(body, std::sync::Arc::default());
         let source = source.map_err(|e| failed(e.into(), 1))?;
@@ -99,7 +106,16 @@ impl Reader {
             OpenError::Problem(problem) => refuse(problem.line + 1, &problem.message),
             OpenError::Failure(failure) => failed(failure, 1),
         })?;
+        let columns = if hashing { decoder.schema().columns } else { Vec::new() };
+        let places: Option<Vec<u32>> =
+            columns.iter().map(|name| context.schema.hashed(name.as_bytes())).collect();
+        let names =
+            columns.into_iter().zip(places.iter().flatten()).map(|(name, place)| (*place, name.into()));
+        let names: Vec<(u32, Box<str>)> = names.collect();
         Ok(Some(Self {
+            names,
+            hashed: places.filter(|_| hashing),
+            limit: context.limit,
             space,
             chunker,
             decoder,
@@ -111,6 +127,7 @@ impl Reader {
     }
 
     /// The rows of the next piece; none after the last. Blocks.
+    #[allow(clippy::should_implement_trait, reason = "it may fail")]
     pub fn next(&mut self) -> Result<Option<Parsed>, Refusal> {
         let (chunk, start) = match self.first.take() {
             Some(first) => first,
@@ -120,7 +137,7 @@ impl Reader {
             },
         };
         let mut block = Block::<f64>::new();
-        let Found { lines, names, problem, .. } =
+        let Found { lines, mut names, problem, .. } =
             self.decoder.decode_f64(&chunk[start..], &mut block, &mut self.scratch);
         let line = self.line;
         self.line += lines;
@@ -140,6 +157,44 @@ impl Reader {
             .at(row));
         }
         block.own();
+        if let Some(places) = &self.hashed {
+            for (index, _) in &mut names {
+                *index -= places.len() as u32;
+            }
+            names.append(&mut self.names);
+            block = rehashed(block, places, self.limit, &mut self.scratch)
+                .map_err(|(row, message)| refuse(line, &message).at(row))?;
+        }
         Ok(Some(Parsed { block, space: Some(self.space), names, predict: false, id: None }))
     }
+}
+
+/// Rows with columns first and hashed names after them, as rows with all names hashed.
+fn rehashed(
+    block: Block<f64>,
+    places: &[u32],
+    limit: u32,
+    scratch: &mut Scratch<f64>,
+) -> Result<Block<f64>, (usize, String)> {
+    let columns = places.len() as u32;
+    let mut out = Block::<f64>::new();
+    out.weights = block.weights;
+    out.raw_labels = block.raw_labels;
+    for (row, w) in block.offsets.windows(2).enumerate() {
+        let start = out.indices.len();
+        for (&index, &value) in block.indices[w[0]..w[1]].iter().zip(&block.values[w[0]..w[1]]) {
+            let place = places.get(index as usize).copied().unwrap_or_else(|| index.saturating_sub(columns));
+            if place >= limit {
+                return Err((
+                    row,
+                    format!("the feature {place} is not below {limit}: the model allows no more"),
+                ));
+            }
+            out.indices.push(place);
+            out.values.push(value);
+        }
+        out.settle(start, scratch).map_err(|message| (row, message))?;
+        out.offsets.push(out.indices.len());
+    }
+    Ok(out)
 }

@@ -74,6 +74,9 @@ pub struct Store {
     place: Place,
 }
 
+/// A model's number, and what is known of it if that can be read.
+pub type Listed = (u64, Result<Record, Damaged>);
+
 /// A model as it is read back.
 pub struct Loaded {
     /// What is known of it.
@@ -177,7 +180,7 @@ impl Store {
     }
 
     /// The models there are.
-    pub fn models(&self) -> Result<Vec<(u64, Result<Record, Damaged>)>, StoreError> {
+    pub fn models(&self) -> Result<Vec<Listed>, StoreError> {
         let transaction = self.database.begin_read().map_err(StoreError::failed)?;
         let table = transaction.open_table(MODELS).map_err(StoreError::failed)?;
         let mut list = Vec::new();
@@ -214,8 +217,8 @@ impl Store {
         let transaction = self.database.begin_read().map_err(StoreError::failed)?;
         let table = transaction.open_table(LOG).map_err(StoreError::failed)?;
         let mut log = Vec::new();
-        let mut expected = upto + 1;
-        for item in table.range((model, expected)..=(model, u64::MAX)).map_err(StoreError::failed)? {
+        let records = table.range((model, upto + 1)..=(model, u64::MAX)).map_err(StoreError::failed)?;
+        for (expected, item) in (upto + 1..).zip(records) {
             let (key, value) = item.map_err(StoreError::failed)?;
             let (number, value) = (key.value().1, value.value());
             if number != expected {
@@ -231,7 +234,6 @@ impl Store {
                 )));
             }
             log.push((number, bytes.to_vec()));
-            expected += 1;
         }
         Ok(log)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const CACHE: usize = 64 << 20;
 
 /// Makes the storage that a database lies on, anew for each opening.
-pub type MakeBackend = Arc<dyn Fn() -> Box<dyn StorageBackend> + Send + Sync>;
+pub(super) type MakeBackend = Arc<dyn Fn() -> Box<dyn StorageBackend> + Send + Sync>;
 
 /// Where a database lies.
 #[derive(Clone)]

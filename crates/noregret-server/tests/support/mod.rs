@@ -1,9 +1,15 @@
 //! A server in the same process, and a client that does what it is told and nothing more.
-#![allow(dead_code, missing_docs, reason = "each test uses its part")]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::format_push_string,
+    reason = "each test uses its part"
+)]
 
 use noregret_server::{Server, Settings};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -231,9 +237,7 @@ impl Stream {
 /// The same as a row.
 pub fn row(example: &Value) -> (f64, Vec<(u32, f64)>) {
     let list = |key: &str| example[key].as_array().unwrap().clone();
-    let pairs = list("indices")
-        .iter()
-        .zip(&list("values"))
-        .map(|(i, v)| (i.as_u64().unwrap() as u32, v.as_f64().unwrap()));
+    let (indices, values) = (list("indices"), list("values"));
+    let pairs = indices.iter().zip(&values).map(|(i, v)| (i.as_u64().unwrap() as u32, v.as_f64().unwrap()));
     (example["label"].as_f64().unwrap(), pairs.filter(|(_, v)| *v != 0.0).collect())
 }
