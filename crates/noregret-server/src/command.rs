@@ -111,6 +111,7 @@ pub struct Late {
 }
 
 /// Something that changes a model.
+#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Learn examples.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// What is asked of the writer.
+#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
 pub enum Write {
     /// A command for a model.
     Append {
@@ -251,20 +252,21 @@ impl Committer {
                 bytes: std::mem::take(&mut group.bytes),
             });
         }
-        // A snapshot of a model that has been deleted must not bring it back.
-        let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let alive = |change: &Change| match change {
-            Change::Snapshot { model, upto, .. } => *upto == 0 || handles.contains_key(model),
-            _ => true,
-        };
-        changes.extend(batch.changes.into_iter().filter(alive));
+        if !batch.changes.is_empty() {
+            // A snapshot of a model that has been deleted must not bring it back.
+            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.extend(batch.changes.into_iter().filter(|change| match change {
+                Change::Snapshot { model, upto, .. } => *upto == 0 || handles.contains_key(model),
+                _ => true,
+            }));
+        }
         let began = Instant::now();
         let committed = store.commit(&changes, self.manner.sync);
         self.health.microseconds.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
         if let Err(error) = committed {
             self.health.failures.fetch_add(1, Ordering::Relaxed);
             tracing::error!(%error, "a transaction failed");
-            if !self.was_written_all_the_same(&groups, &error) {
+            if !self.was_written_all_the_same(&changes, &error) {
                 let batch = Batch { groups, done: batch.done, ..Batch::default() };
                 return Self::fail(batch, &error.to_string());
             }
@@ -288,14 +290,12 @@ impl Committer {
     }
 
     /// After a failure nobody knows whether the transaction is on the disk, unless the store is opened again.
-    fn was_written_all_the_same(&mut self, groups: &[Group], error: &StoreError) -> bool {
+    fn was_written_all_the_same(&mut self, changes: &[Change], error: &StoreError) -> bool {
         let Some(Disk::Up(store)) = self.disk.take() else { return false };
         let trouble = match store.reopen() {
             Ok(store) if self.manner.sync => {
-                let written = groups.first().is_some_and(|group| {
-                    let upto = group.model.committed.load(Ordering::Relaxed);
-                    store.log_after(group.model.id, &group.model.name, upto).is_ok_and(|log| !log.is_empty())
-                });
+                // All of it, or nothing.
+                let written = changes.first().is_some_and(|change| store.holds(change).unwrap_or(false));
                 self.disk = Some(Disk::Up(store));
                 return written;
             }

@@ -103,10 +103,14 @@ impl Server {
         let builder = Arc::new(builder);
         let mut end = std::pin::pin!(end);
         loop {
-            let Ok(permit) = connections.clone().acquire_owned().await else { break };
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+            let accept = async {
+                let permit = connections.clone().acquire_owned().await;
+                (permit, listener.accept().await)
+            };
+            let (permit, accepted) = tokio::select! {
+                (Ok(permit), accepted) = accept => (permit, accepted),
                 () = &mut end => break,
+                else => break,
             };
             let stream: TcpStream = match accepted {
                 Ok((stream, _)) => stream,

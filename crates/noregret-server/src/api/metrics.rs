@@ -115,7 +115,7 @@ impl Metrics {
             family.clear();
         }
         let list = models.list();
-        self.models.set(list.len() as i64);
+        self.models.set(i64::try_from(list.len()).unwrap_or(i64::MAX));
         for (model, slot) in list {
             let Slot::Served(handle) = slot else { continue };
             let published = handle.published.load();

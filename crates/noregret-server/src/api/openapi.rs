@@ -1,5 +1,9 @@
 //! The description of the API, made from its types.
-#![allow(dead_code, reason = "examples are walked through without these types, which describe them")]
+#![allow(
+    clippy::struct_field_names,
+    dead_code,
+    reason = "examples are walked through without these types, which describe them"
+)]
 
 use super::{certificate, events, file, label, learn, models, operations, predict};
 use axum::Json;

@@ -127,6 +127,19 @@ impl Store {
         Ok(record.map_or(0, |record| record.upto))
     }
 
+    /// Whether a change has been made.
+    pub fn holds(&self, change: &Change) -> Result<bool, StoreError> {
+        let record = |model: u64| -> Result<Option<Record>, StoreError> {
+            let found = self.models()?.into_iter().find(|(id, _)| *id == model);
+            Ok(found.and_then(|(_, record)| record.ok()))
+        };
+        Ok(match change {
+            Change::Append { model, number, .. } => self.last_number(*model)? >= *number,
+            Change::Snapshot { model, upto, .. } => record(*model)?.is_some_and(|r| r.upto == *upto),
+            Change::Delete { model } => record(*model)?.is_none(),
+        })
+    }
+
     /// Makes changes, all or none of them. They are durable on return, unless `sync` is false.
     pub fn commit(&self, changes: &[Change], sync: bool) -> Result<(), StoreError> {
         let mut transaction = self.database.begin_write().map_err(StoreError::failed)?;
