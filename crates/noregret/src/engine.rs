@@ -4,6 +4,7 @@
 mod certificate;
 mod class;
 mod config;
+mod late;
 mod limit;
 mod noted;
 mod passes;
@@ -23,6 +24,7 @@ use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Entered, Judge, Machine, Vector};
+use late::LATE;
 use passes::FirstPass;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.
@@ -49,6 +51,8 @@ pub struct Engine {
     pass: u32,
     /// Passes over the data that made the model before it was saved and resumed.
     passes_before: u32,
+    /// Rounds whose label came late.
+    late: u64,
 }
 
 /// What a round may bring at most, so that sums and squares over a whole stream stay finite.
@@ -143,6 +147,7 @@ impl Engine {
             first: None,
             pass: 1,
             passes_before: 0,
+            late: 0,
         })
     }
 
@@ -391,6 +396,9 @@ impl Engine {
         if self.passes_before > 1 {
             theorem = theorem.unmet("the model was resumed after several passes");
         }
+        if self.late > 0 {
+            theorem = theorem.unmet(LATE);
+        }
         if book.reach > 0.0 && book.gradient_squared < SMALLEST_SQUARE {
             theorem = theorem.unmet(SMALL_GRADIENTS);
         }
@@ -408,12 +416,14 @@ impl Engine {
         if let Some(first) = &self.first {
             return first.mixture.clone();
         }
-        let mixture = self.machine.mixture()?;
-        Some(if self.passes_before > 1 {
-            mixture.unmet("the model was resumed after several passes")
-        } else {
-            mixture
-        })
+        let mut mixture = self.machine.mixture()?;
+        if self.passes_before > 1 {
+            mixture = mixture.unmet("the model was resumed after several passes");
+        }
+        if self.late > 0 {
+            mixture = mixture.unmet(LATE);
+        }
+        Some(mixture)
     }
 
     /// What can be said about unseen examples.
@@ -438,6 +448,7 @@ impl Engine {
             ball: &|x| self.machine.ball(x),
             regret_at_most: regret,
             one_pass: self.passes_before <= 1,
+            in_time: self.late == 0,
         })
     }
 }

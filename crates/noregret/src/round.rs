@@ -84,8 +84,45 @@ pub fn learn<L: Learner, V: Value>(
             .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model })
             .map_err(|diverged| (k, diverged))?;
         if weight > 0.0 {
-            learner.update(slots, row.x, &Outcome { z, y, weight, slope: weight * slope, norm_squared });
+            learner.update(
+                slots,
+                row.x,
+                &Outcome { z, now: z, y, weight, slope: weight * slope, norm_squared },
+            );
         }
+    }
+    Ok(())
+}
+
+/// A round whose label came late: what was predicted when the model was another, and what is known now.
+#[derive(Clone, Copy, Debug)]
+pub struct Late<'a, V> {
+    /// The features.
+    pub x: Features<'a, V>,
+    /// What was predicted.
+    pub z: f64,
+    /// The label as the loss takes it.
+    pub y: f64,
+    /// The importance weight `c`.
+    pub weight: f64,
+}
+
+/// The protocol for a label that came late: the loss and the ledger take the number that was predicted
+/// (any number has a ledger), the update applies the slope there to the current iterate.
+pub fn learn_late<L: Learner, V: Value>(
+    learner: &mut L,
+    slots: &mut Slots<L::Slot>,
+    round: Late<'_, V>,
+    judge: &mut dyn Judge,
+) -> Result<(), Diverged> {
+    let Late { x, z, y, weight } = round;
+    let now = learner.foresee(slots, x);
+    let Told { value: loss, slope, floor } = judge.told(z, y);
+    let norm_squared = x.norm_squared() + if slots.bias.is_some() { 1.0 } else { 0.0 };
+    let model = learner.norm_squared();
+    judge.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model })?;
+    if weight > 0.0 {
+        learner.update(slots, x, &Outcome { z, now, y, weight, slope: weight * slope, norm_squared });
     }
     Ok(())
 }
@@ -147,6 +184,8 @@ pub trait Machine: Send + Sync {
     fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
     /// Learns rows of f64 values.
     fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
+    /// Learns a row whose label came late.
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut dyn Judge) -> Result<(), Diverged>;
     /// Predicts one row of f32 values.
     fn predict_f32(&self, x: Features<'_, f32>) -> f64;
     /// Predicts one row of f64 values.
@@ -205,6 +244,10 @@ impl<L: Learner> Machine for Boxed<L> {
 
     fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
+    }
+
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut dyn Judge) -> Result<(), Diverged> {
+        learn_late(&mut self.learner, &mut self.slots, round, judge)
     }
 
     fn predict_f32(&self, x: Features<'_, f32>) -> f64 {

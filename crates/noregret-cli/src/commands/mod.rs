@@ -11,6 +11,7 @@ mod predict;
 mod registries;
 mod reproduce;
 mod separate;
+mod serve;
 
 use anyhow::Result;
 use clap::{ArgMatches, Command};
@@ -29,6 +30,7 @@ static ENTRIES: &[Entry] = &[
     Entry { command: convert::command, run: convert::run },
     Entry { command: inspect::command, run: inspect::run },
     Entry { command: separate::command, run: separate::run },
+    Entry { command: serve::command, run: serve::run },
     Entry { command: reproduce::command, run: reproduce::run },
     Entry { command: generate::command, run: generate::run },
     Entry { command: demo::command, run: demo::run },

@@ -41,6 +41,7 @@ impl Engine {
     pub(crate) fn doubled(&self) -> Result<Self> {
         let mut twin = Self::new(self.config.clone())?;
         twin.restore(self.snapshot(), self.machine.save()).map_err(Error::Diverged)?;
+        twin.set_late(self.late);
         Ok(twin)
     }
 

@@ -93,7 +93,7 @@ impl Scaled {
                 cell.state.mean.add(sum_a * change);
             });
             let before = self.q;
-            self.q = before - 2.0 * step * outcome.z + grown;
+            self.q = before - 2.0 * step * outcome.now + grown;
             self.drift += LOST * (before + grown);
             if self.drift > DRIFTED * self.q {
                 self.recompute(slots);
@@ -197,7 +197,7 @@ impl OfLedger {
         }
         if outcome.slope != 0.0 {
             // <S, x> from the prediction where it can be had, else from S.
-            let sx = if self.a == 0.0 { slots.dot(x, |c| c.s) } else { outcome.z / self.a };
+            let sx = if self.a == 0.0 { slots.dot(x, |c| c.s) } else { outcome.now / self.a };
             let sum_a = self.sum_a;
             let slope = outcome.slope;
             slots.enter(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));

@@ -89,6 +89,8 @@ pub static ENTRIES: &[&Entry] = &[
 pub struct Outcome {
     /// What was predicted.
     pub z: f64,
+    /// What the current iterate predicts: `z`, unless the label came so late that the model has moved on.
+    pub now: f64,
     /// The label.
     pub y: f64,
     /// The importance weight `c`, greater than 0.

@@ -83,7 +83,7 @@ impl<M: Mean> Learner for StronglyConvexOgd<M> {
     fn update<V: Value>(&mut self, slots: &mut Slots<Dual<M>>, x: Features<'_, V>, o: &Outcome) {
         // |g + sigma w|^2 with <g, w> = slope z.
         let gradient = o.slope * o.slope * o.norm_squared
-            + 2.0 * self.sigma * o.slope * o.z
+            + 2.0 * self.sigma * o.slope * o.now
             + self.sigma * self.sigma * self.w.norm_squared();
         self.largest = self.largest.max(gradient);
         let t = self.w.step(slots, x, o);

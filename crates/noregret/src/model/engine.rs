@@ -59,7 +59,7 @@ pub(super) fn put(engine: &Engine, prefix: &str, sections: &mut Sections) -> Map
     };
     let arrays: Vec<&str> = saved.arrays.iter().map(|(n, _)| n.as_str()).collect();
     let fields: Vec<&str> = saved.fields.iter().map(|(n, _)| n.as_str()).collect();
-    let header = json!({
+    let mut header = json!({
         "learner": engine.config().learner,
         "loss": engine.config().loss,
         "examples": engine.examples(),
@@ -76,6 +76,9 @@ pub(super) fn put(engine: &Engine, prefix: &str, sections: &mut Sections) -> Map
         "base": snapshot.base.map(|l| Base { book: l.book, extra: l.extra }),
         "latest": snapshot.latest.map(|l| Base { book: l.book, extra: l.extra }),
     });
+    if engine.late() > 0 {
+        header["late"] = json!(engine.late());
+    }
     let Value::Object(header) = header else { unreachable!("json! made an object") };
     header
 }
@@ -145,6 +148,7 @@ pub(super) fn take(header: &Value, prefix: &str, container: &mut Container) -> R
         passes: value(header, "passes")?,
     };
     engine.restore(snapshot, Saved { scalars, fields, arrays })?;
+    engine.set_late(value::<Option<u64>>(header, "late")?.unwrap_or(0));
     Ok(engine)
 }
 

@@ -42,6 +42,8 @@ pub struct Facts<'a> {
     pub regret_at_most: Option<(f64, f64)>,
     /// Whether the iterates were made in one pass over the stream.
     pub one_pass: bool,
+    /// Whether every label came before the next prediction.
+    pub in_time: bool,
 }
 
 /// The bound, or why there is none.
@@ -73,6 +75,9 @@ pub fn risk(facts: &Facts<'_>) -> Risk {
     }
     if !facts.one_pass {
         unmet.push("the model was resumed after several passes".to_owned());
+    }
+    if !facts.in_time {
+        unmet.push("labels came late".to_owned());
     }
     let ball = (facts.ball)(x);
     let range = match ball {

@@ -15,7 +15,7 @@ fn follow<R: Rule>(rule: R, rows: &[(f64, f64, f64)]) -> Vec<([f64; MEMBERS], [f
         assert_eq!(z.to_bits(), learner.predict(&slots, x).to_bits());
         let margins = learner.round.margins;
         let slope = weight * learner.rule.slope(z, y);
-        let outcome = Outcome { z, y, weight, slope, norm_squared: x.norm_squared() };
+        let outcome = Outcome { z, now: z, y, weight, slope, norm_squared: x.norm_squared() };
         learner.update(&mut slots, x, &outcome);
         let state = &slots.cells[0].state.state;
         let scale = learner.coin_scale();
@@ -148,7 +148,7 @@ fn averages_are_those_of_the_iterates() {
         if t == 0 {
             sums = [[0.0; 3]; MEMBERS];
         }
-        let outcome = Outcome { z, y, weight: 1.0, slope: Logistic.slope(z, y), norm_squared: 2.0 };
+        let outcome = Outcome { z, now: z, y, weight: 1.0, slope: Logistic.slope(z, y), norm_squared: 2.0 };
         learner.update(&mut slots, x, &outcome);
         if t == 0 {
             slots.grow(2);

@@ -1,0 +1,381 @@
+//! `/v1/models`: making, listing, describing and deleting models.
+
+use super::App;
+use super::body;
+use super::certificate::heaviest;
+use crate::error::{ErrorBody, Refusal};
+use crate::models::Slot;
+use crate::state::{Held, State as ModelState};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use noregret::engine::{Config, Engine};
+use noregret::example::LabelMap;
+use noregret::example::hash::LARGEST_BITS;
+use noregret::example::label::Name;
+use noregret::example::names::NameTable;
+use noregret::learner::{self, Losses};
+use noregret::loss::{self, Task};
+use noregret::model::{ModelOf, Reading};
+use noregret::report::{Run, summary};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// The loss where neither the request nor the learner says.
+const DEFAULT_LOSS: &str = "logistic";
+
+/// What a model is made from. Parameters of the learner and of the loss stand beside these, by their names in
+/// `/v1/learners` and `/v1/losses`.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct ModelRequest {
+    /// The learner; `auto` when absent.
+    pub(crate) learner: Option<String>,
+    /// The loss; the learner's own, or `logistic`, when absent.
+    pub(crate) loss: Option<String>,
+    /// The ball of a projected learner and the radius of the comparators.
+    pub(crate) radius: Option<f64>,
+    /// l2, l1, linf, simplex or ridge.
+    pub(crate) comparator: Option<String>,
+    /// The strength of a quadratic penalty.
+    pub(crate) l2: Option<f64>,
+    /// A promise that no row is longer.
+    pub(crate) row_bound: Option<f64>,
+    /// A promise that no label is larger.
+    pub(crate) label_bound: Option<f64>,
+    /// The probability with which the risk bound may fail.
+    pub(crate) delta: Option<f64>,
+    /// Whether the averaged iterate is kept.
+    pub(crate) average: Option<bool>,
+    /// Whether there is a constant feature.
+    pub(crate) bias: Option<bool>,
+    /// How many features there may be.
+    pub(crate) dimension: Option<u32>,
+    /// How many bits of the hash of a name are kept, 18 when absent.
+    pub(crate) bits: Option<u32>,
+    /// Whether recent parts of the stream are told.
+    pub(crate) windows: Option<bool>,
+    /// The negative and the positive class, where they are not called -1 (or 0) and 1.
+    pub(crate) classes: Option<Vec<Value>>,
+    /// Parameters of the learner and of the loss.
+    #[serde(flatten)]
+    pub(crate) parameters: Map<String, Value>,
+}
+
+/// A model in the list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelListed {
+    /// Its name.
+    pub(crate) name: String,
+    /// `served`, or `damaged`.
+    pub(crate) state: String,
+    /// What is wrong with it, where it is damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+    /// Its learner.
+    pub(crate) learner: Option<String>,
+    /// Its loss.
+    pub(crate) loss: Option<String>,
+    /// How many examples it has learned.
+    pub(crate) examples: Option<u64>,
+    /// Their average loss.
+    pub(crate) average_loss: Option<f64>,
+    /// Examples learned a second, over the last ten seconds.
+    pub(crate) examples_per_second: Option<f64>,
+    /// When it was made, in milliseconds since 1970.
+    pub(crate) created: Option<u64>,
+}
+
+/// All models.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelsTold {
+    /// By name.
+    pub(crate) models: Vec<ModelListed>,
+}
+
+/// A model, in full: these keys, and those of `noregret learn --json`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelTold {
+    /// Its name.
+    pub(crate) name: String,
+    /// When it was made, in milliseconds since 1970.
+    pub(crate) created: u64,
+    /// Whether features are `numbers` or `names`; none before the first example.
+    pub(crate) features: Option<String>,
+    /// Examples learned a second, over the last ten seconds.
+    pub(crate) examples_per_second: f64,
+    /// Predictions that wait for their labels.
+    pub(crate) pending: u64,
+    /// Predictions that could be labelled, ever.
+    pub(crate) predicted: u64,
+    /// Labels that came later.
+    pub(crate) labelled: u64,
+    /// Predictions whose label did not come in time.
+    pub(crate) expired: u64,
+    /// Predictions given up for lack of room.
+    pub(crate) dropped: u64,
+    /// Examples of sources that could not be learned.
+    pub(crate) refused: u64,
+    /// How far each source has been read.
+    pub(crate) sources: Map<String, Value>,
+    /// The heaviest features.
+    pub(crate) heaviest: Vec<super::certificate::FeatureTold>,
+    /// The rest: `examples`, `average_loss`, `certificate`, `bound`, `risk`, `windows`, `verdict`, ...
+    #[serde(flatten)]
+    pub(crate) summary: Map<String, Value>,
+}
+
+pub(super) fn good_name(name: &str) -> Result<(), Refusal> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if (1..=64).contains(&name.len()) && name.chars().all(good) && !name.starts_with('.') {
+        return Ok(());
+    }
+    Err(Refusal::bad(
+        "bad_name",
+        "a model's name has 1 to 64 letters, digits, `-`, `_` or `.`, and does not begin with a dot",
+    ))
+}
+
+fn class(value: &Value) -> Result<Name, Refusal> {
+    match value {
+        Value::Number(n) => Ok(Name::Number(n.as_f64().unwrap_or_default())),
+        Value::String(text) if !text.is_empty() => Ok(Name::Text(text.clone())),
+        Value::Bool(truth) => Ok(Name::Number(f64::from(u8::from(*truth)))),
+        other => {
+            Err(Refusal::bad("bad_parameter", format!("classes: found {other}, expected a number or a name")))
+        }
+    }
+}
+
+fn make(request: ModelRequest) -> Result<ModelOf<Held>, Refusal> {
+    let bad = |e: noregret::error::UsageError| Refusal::bad("bad_parameter", e.0);
+    let learner = request.learner.as_deref().unwrap_or("auto");
+    let entry = learner::find(learner).map_err(bad)?;
+    let loss = match (&request.loss, entry.losses) {
+        (Some(name), _) => loss::find(name).map_err(bad)?,
+        (None, Losses::Only(names)) => loss::find(names[0]).map_err(bad)?,
+        (None, Losses::All) => loss::find(DEFAULT_LOSS).map_err(bad)?,
+    };
+    if let Some(bits) = request.bits.filter(|bits| !(1..=LARGEST_BITS).contains(bits)) {
+        return Err(Refusal::bad(
+            "bad_parameter",
+            format!("bits: found {bits}, expected 1 to {LARGEST_BITS}"),
+        ));
+    }
+    if request.dimension == Some(0) {
+        return Err(Refusal::bad("bad_parameter", "dimension: found 0, expected at least 1"));
+    }
+    let mut config = Config {
+        radius: request.radius,
+        comparator: request.comparator,
+        l2: request.l2,
+        row_bound: request.row_bound,
+        label_bound: request.label_bound,
+        delta: request.delta.unwrap_or(0.05),
+        average: request.average.unwrap_or(false),
+        bias: request.bias.unwrap_or(true),
+        dimension: request.dimension.or(request.bits.map(|bits| 1 << bits)),
+        windows: request.windows,
+        ..Config::new(learner, loss.name)
+    };
+    for (name, value) in &request.parameters {
+        let text = match value {
+            Value::Bool(truth) => if *truth { "yes" } else { "no" }.to_owned(),
+            Value::String(text) => text.clone(),
+            Value::Null => continue,
+            other => other.to_string(),
+        };
+        config.give(&name.replace('_', "-"), &text).map_err(bad)?;
+    }
+    let labels = match (loss.task, &request.classes) {
+        (Task::Real, None) => LabelMap::Real,
+        (_, None) => LabelMap::binary(),
+        (Task::Real, Some(_)) => {
+            let message = "classes are for two classes, and this loss takes numbers as labels";
+            return Err(Refusal::bad("bad_parameter", message));
+        }
+        (_, Some(list)) => {
+            let [negative, positive] = &list[..] else {
+                let message = "classes: expected two, the negative and the positive one";
+                return Err(Refusal::bad("bad_parameter", message));
+            };
+            let (negative, positive) = (class(negative)?, class(positive)?);
+            if negative == positive {
+                return Err(Refusal::bad("bad_parameter", "classes: expected two different ones"));
+            }
+            LabelMap::Binary { negative: Some(negative), positive: Some(positive) }
+        }
+    };
+    let engine = Engine::new(config).map_err(bad)?;
+    let reading = Reading { bits: request.bits, dimension: request.dimension, ..Reading::default() };
+    Ok(ModelOf { engine: Held(Arc::new(engine)), reading, labels, names: NameTable::new() })
+}
+
+/// What the model's thread knows, for `GET`.
+fn told(
+    state: &ModelState,
+) -> (Map<String, Value>, Map<String, Value>, Vec<super::certificate::FeatureTold>) {
+    let run = Run {
+        examples: 0,
+        nonzeros: 0,
+        skipped: 0,
+        interrupted: false,
+        seconds: 0.0,
+        history: &[],
+        format: &state.model.reading.format,
+        labels: &state.model.labels,
+    };
+    let mut summary = summary(state.engine(), &run);
+    for key in
+        ["examples_this_run", "nonzeros", "skipped", "interrupted", "seconds", "history", "last_pass_loss"]
+    {
+        summary.remove(key);
+    }
+    summary.insert("values".to_owned(), json!("f64"));
+    summary.insert("late".to_owned(), json!(state.engine().late()));
+    summary.insert("config".to_owned(), json!(state.engine().config()));
+    let heaviest = heaviest(state, 20);
+    summary.insert("bias_weight".to_owned(), json!(heaviest.bias));
+    if let Some(verdict) = summary.get("verdict").and_then(Value::as_str) {
+        let verdict = crate::error::in_requests(verdict);
+        summary.insert("verdict".to_owned(), json!(verdict));
+    }
+    let sources = state.offsets.iter().map(|(s, p)| (s.clone(), json!(p.to_string()))).collect();
+    (summary, sources, heaviest.features)
+}
+
+/// List all models.
+#[utoipa::path(get, path = "/v1/models", tag = "models", responses((status = 200, body = ModelsTold)))]
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<ModelsTold> {
+    let now = crate::now();
+    let listed = |(name, slot): (String, Slot)| match slot {
+        Slot::Damaged { message, .. } => ModelListed {
+            name,
+            state: "damaged".to_owned(),
+            message: Some(message),
+            learner: None,
+            loss: None,
+            examples: None,
+            average_loss: None,
+            examples_per_second: None,
+            created: None,
+        },
+        Slot::Served(handle) => {
+            let published = handle.published.load();
+            let config = published.engine.config();
+            ModelListed {
+                name,
+                state: "served".to_owned(),
+                message: None,
+                learner: Some(config.learner.clone()),
+                loss: Some(config.loss.clone()),
+                examples: Some(published.engine.examples()),
+                average_loss: published.engine.average_loss(),
+                examples_per_second: Some(handle.throughput(now)),
+                created: Some(handle.created),
+            }
+        }
+    };
+    Json(ModelsTold { models: app.models.list().into_iter().map(listed).collect() })
+}
+
+async fn description(app: &App, name: &str) -> Result<Json<ModelTold>, Refusal> {
+    let handle = app.models.get(name)?;
+    let (counts, pending, (summary, sources, heaviest), space) = handle
+        .ask(|state| (state.counts.clone(), state.pending() as u64, told(state), state.space()))
+        .await?;
+    Ok(Json(ModelTold {
+        name: handle.name.clone(),
+        created: handle.created,
+        features: space.map(|space| space.words().to_owned()),
+        examples_per_second: handle.throughput(crate::now()),
+        pending,
+        predicted: counts.predicted,
+        labelled: counts.labelled,
+        expired: counts.expired,
+        dropped: counts.dropped,
+        refused: counts.refused,
+        sources,
+        heaviest,
+        summary,
+    }))
+}
+
+/// Describe a model.
+#[utoipa::path(get, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "The model")),
+    responses((status = 200, body = ModelTold), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(crate) async fn describe(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<Json<ModelTold>, Refusal> {
+    description(&app, &name).await
+}
+
+/// Make a model.
+///
+/// The same request again changes nothing; another one for the same name is refused.
+#[utoipa::path(put, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "1 to 64 letters, digits, `-`, `_`, `.`")),
+    request_body = ModelRequest,
+    responses((status = 201, body = ModelTold), (status = 200, body = ModelTold), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    body: Body,
+) -> Result<Response, Refusal> {
+    good_name(&name)?;
+    let settings = app.models.settings();
+    let text = body::whole(body, settings.most_body, settings.patience).await?;
+    let request: ModelRequest = if text.trim_ascii().is_empty() {
+        ModelRequest::default()
+    } else {
+        serde_json::from_slice(&text).map_err(|e| {
+            let code = if e.is_data() { "bad_shape" } else { "bad_json" };
+            Refusal::bad(code, format!("what the model is made from cannot be read: {e}"))
+        })?
+    };
+    let model = make(request)?;
+    let limit = u64::from(crate::models::limit(&model.engine.0, settings));
+    let wanted = model.reading.bits.map(|bits| 1u64 << bits).or(model.reading.dimension.map(u64::from));
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > limit) {
+        return Err(Refusal::bad(
+            "bad_parameter",
+            format!(
+                "the model could have {wanted} features, and the memory allowed for a model (--max-model-memory) is \
+                 enough for {limit}: lower `bits` or `dimension`"
+            ),
+        ));
+    }
+    let same = |state: &ModelState, config: &Config, labels: &LabelMap, bits: Option<u32>| {
+        let unnamed = matches!(labels, LabelMap::Binary { negative: None, positive: None });
+        *state.engine().config() == *config
+            && state.model.reading.bits == bits
+            && (unnamed || state.model.labels == *labels)
+    };
+    if let Ok(handle) = app.models.get(&name) {
+        let (config, labels, bits) =
+            (model.engine.0.config().clone(), model.labels.clone(), model.reading.bits);
+        if handle.ask(move |state| same(state, &config, &labels, bits)).await? {
+            return Ok(description(&app, &name).await?.into_response());
+        }
+        let message = format!(
+            "there is a model `{name}` made from something else; delete it first, or choose another name"
+        );
+        return Err(Refusal::conflict("exists", message));
+    }
+    app.models.create(&name, model, false).await?;
+    Ok((StatusCode::CREATED, description(&app, &name).await?).into_response())
+}
+
+/// Delete a model.
+#[utoipa::path(delete, path = "/v1/models/{name}", tag = "models", params(("name" = String, Path, description = "The model")),
+    responses((status = 204), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Refusal> {
+    app.models.delete(&name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,394 @@
+//! The thread that writes: it gathers what has come in for all models, makes it durable with one fsync, and hands it to
+//! the models' threads in the order in which it was written.
+
+use crate::command::{self, Command, Entry};
+use crate::error::Refusal;
+use crate::model::Handle;
+use crate::store::{Change, Place, Store, StoreError};
+use crate::worker::{self, Task, Waiting};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// What is asked of the writer.
+#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
+pub enum Write {
+    /// A command for a model.
+    Append {
+        /// The model.
+        model: Arc<Handle>,
+        /// What is to be done.
+        command: Command,
+        /// The same in bytes, made by whoever asks.
+        bytes: Vec<u8>,
+        /// Whether it can wait for others.
+        lazy: bool,
+        /// Who waits for the answer.
+        waiting: Waiting,
+    },
+    /// Changes that are nobody's command.
+    Change {
+        /// Which, in order.
+        changes: Vec<Change>,
+        /// Who waits for it to be durable.
+        done: Option<oneshot::Sender<Result<(), Refusal>>>,
+    },
+    /// The end.
+    Stop,
+}
+
+/// How the writer works.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Whether every answer waits for the fsync.
+    pub sync: bool,
+    /// How many predictions of a model may wait for their labels.
+    pub most_pending: u64,
+}
+
+/// What goes into one transaction at most.
+const MOST_BYTES: usize = 8 << 20;
+const MOST_WRITES: usize = 4096;
+
+/// How long what can wait does.
+const LAZY: Duration = Duration::from_millis(50);
+
+/// How long an answer may be ahead of the disk when not every answer waits for it.
+const RELAXED: Duration = Duration::from_millis(500);
+
+/// How long after a failure the store is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How the store does, for whoever looks after the server.
+#[derive(Default)]
+pub struct Health {
+    /// What is wrong, if anything is.
+    trouble: Mutex<Option<String>>,
+    /// Transactions committed.
+    pub commits: AtomicU64,
+    /// Commands committed.
+    pub commands: AtomicU64,
+    /// Microseconds spent committing.
+    pub microseconds: AtomicU64,
+    /// Transactions that failed.
+    pub failures: AtomicU64,
+    /// The server is about to end.
+    pub ending: AtomicBool,
+}
+
+impl Health {
+    /// What is wrong with the store, if anything is.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
+
+/// Models by number, for the writer to find them after a failure.
+pub(crate) type Handles = Arc<Mutex<HashMap<u64, Arc<Handle>>>>;
+
+enum Disk {
+    Up(Store),
+    /// It failed, and could not be opened again.
+    Down(Place, Instant),
+}
+
+/// The writer.
+pub struct Committer {
+    disk: Option<Disk>,
+    manner: Manner,
+    handles: Handles,
+    health: Arc<Health>,
+    /// Something is committed that is not on the disk yet.
+    dirty: Option<Instant>,
+}
+
+/// The commands of one model in a transaction.
+struct Group {
+    model: Arc<Handle>,
+    bytes: Vec<u8>,
+    commands: Vec<Command>,
+    waiting: Vec<Waiting>,
+}
+
+/// What goes into a transaction.
+#[derive(Default)]
+struct Batch {
+    groups: Vec<Group>,
+    changes: Vec<Change>,
+    done: Vec<oneshot::Sender<Result<(), Refusal>>>,
+    bytes: usize,
+    writes: usize,
+    /// Nobody waits for it.
+    lazy_since: Option<Instant>,
+    stop: bool,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.stop || self.bytes > MOST_BYTES || self.writes >= MOST_WRITES
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.stop || (self.writes > 0 && self.lazy_since.is_none())
+    }
+
+    fn add(&mut self, write: Write, manner: Manner, time: u64) {
+        match write {
+            Write::Stop => self.stop = true,
+            Write::Change { changes, done } => {
+                for change in &changes {
+                    self.bytes += match change {
+                        Change::Snapshot { bytes, .. } | Change::Append { bytes, .. } => bytes.len(),
+                        Change::Delete { .. } => 0,
+                    };
+                }
+                self.changes.extend(changes);
+                self.done.extend(done);
+                self.urgent();
+            }
+            Write::Append { model, command, bytes, lazy, waiting } => {
+                if model.deleted.load(Ordering::Relaxed) {
+                    return waiting.answer(worker::gone(&model.name));
+                }
+                self.bytes += bytes.len();
+                let known = self.groups.iter().position(|g| g.model.id == model.id);
+                let at = known.unwrap_or(self.groups.len());
+                if known.is_none() {
+                    let bytes = command::begin_entry(time, manner.most_pending);
+                    self.groups.push(Group { model, bytes, commands: Vec::new(), waiting: Vec::new() });
+                }
+                let group = &mut self.groups[at];
+                group.bytes.extend_from_slice(&bytes);
+                group.commands.push(command);
+                group.waiting.push(waiting);
+                if lazy && (self.writes == 0 || self.lazy_since.is_some()) {
+                    self.lazy_since.get_or_insert_with(Instant::now);
+                    self.writes += 1;
+                } else {
+                    self.urgent();
+                }
+            }
+        }
+    }
+
+    fn urgent(&mut self) {
+        self.lazy_since = None;
+        self.writes += 1;
+    }
+}
+
+impl Committer {
+    pub(crate) fn new(store: Store, manner: Manner, handles: Handles, health: Arc<Health>) -> Self {
+        Self { disk: Some(Disk::Up(store)), manner, handles, health, dirty: None }
+    }
+
+    /// Writes until the end.
+    pub(crate) fn run(mut self, writes: &Receiver<Write>) {
+        loop {
+            let mut batch = Batch::default();
+            let time = crate::now();
+            while !batch.is_full() {
+                let write = if batch.is_urgent() {
+                    writes.try_recv().ok()
+                } else {
+                    match self.wait(writes, &batch) {
+                        Ok(write) => Some(write),
+                        Err(RecvTimeoutError::Timeout) => None,
+                        Err(RecvTimeoutError::Disconnected) => Some(Write::Stop),
+                    }
+                };
+                match write {
+                    Some(write) => batch.add(write, self.manner, time),
+                    None => break,
+                }
+            }
+            let stop = batch.stop;
+            self.write(batch, time);
+            if stop || self.dirty.is_some_and(|since| since.elapsed() >= RELAXED) {
+                self.flush();
+            }
+            if stop {
+                return;
+            }
+        }
+    }
+
+    /// The next write, if it comes before something that waits has waited long enough.
+    fn wait(&self, writes: &Receiver<Write>, batch: &Batch) -> Result<Write, RecvTimeoutError> {
+        let lazy = batch.lazy_since.map(|since| since + LAZY);
+        let dirty = self.dirty.map(|since| since + RELAXED);
+        let down = match &self.disk {
+            Some(Disk::Down(_, tried)) => Some(*tried + RETRY),
+            _ => None,
+        };
+        match [lazy, dirty, down].into_iter().flatten().min() {
+            None => writes.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(until) => writes.recv_timeout(until.saturating_duration_since(Instant::now())),
+        }
+    }
+
+    fn write(&mut self, batch: Batch, time: u64) {
+        self.revive();
+        if batch.writes == 0 {
+            return;
+        }
+        let Some(Disk::Up(store)) = &self.disk else {
+            return Self::fail(batch, "the store cannot be opened");
+        };
+        let mut changes = Vec::with_capacity(batch.groups.len() + batch.changes.len());
+        let mut groups = batch.groups;
+        for group in &mut groups {
+            let number = group.model.committed.load(Ordering::Relaxed) + 1;
+            changes.push(Change::Append {
+                model: group.model.id,
+                number,
+                bytes: std::mem::take(&mut group.bytes),
+            });
+        }
+        if !batch.changes.is_empty() {
+            // A snapshot of a model that has been deleted must not bring it back.
+            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.extend(batch.changes.into_iter().filter(|change| match change {
+                Change::Snapshot { model, upto, .. } => *upto == 0 || handles.contains_key(model),
+                _ => true,
+            }));
+        }
+        let began = Instant::now();
+        let committed = store.commit(&changes, self.manner.sync);
+        self.health.microseconds.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
+        if let Err(error) = committed {
+            self.health.failures.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(%error, "a transaction failed");
+            if !self.was_written_all_the_same(&changes, &error) {
+                let batch = Batch { groups, done: batch.done, ..Batch::default() };
+                return Self::fail(batch, &error.to_string());
+            }
+        }
+        if !self.manner.sync {
+            self.dirty.get_or_insert_with(Instant::now);
+        }
+        self.health.commits.fetch_add(1, Ordering::Relaxed);
+        let mut lengths =
+            changes.iter().map(|c| if let Change::Append { bytes, .. } = c { bytes.len() } else { 0 });
+        for Group { model, commands, waiting, .. } in groups {
+            self.health.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
+            let number = model.committed.fetch_add(1, Ordering::Relaxed) + 1;
+            model.log_bytes.fetch_add(lengths.next().unwrap_or(0) as u64, Ordering::Relaxed);
+            let entry = Entry { time, most_pending: self.manner.most_pending, commands };
+            model.send(Task::Learn { number, entry, waiting });
+        }
+        for done in batch.done {
+            let _ = done.send(Ok(()));
+        }
+    }
+
+    /// After a failure nobody knows whether the transaction is on the disk, unless the store is opened again.
+    fn was_written_all_the_same(&mut self, changes: &[Change], error: &StoreError) -> bool {
+        let Some(Disk::Up(store)) = self.disk.take() else { return false };
+        let trouble = match store.reopen() {
+            Ok(store) if self.manner.sync => {
+                // All of it, or nothing.
+                let written = changes.first().is_some_and(|change| store.holds(change).unwrap_or(false));
+                self.disk = Some(Disk::Up(store));
+                return written;
+            }
+            Ok(store) => match self.reconcile(&store) {
+                Ok(()) => {
+                    self.disk = Some(Disk::Up(store));
+                    return false;
+                }
+                Err(again) => (store.into_place(), again),
+            },
+            Err(trouble) => trouble,
+        };
+        self.health.set(Some(format!("{error}; and then: {}", trouble.1)));
+        self.disk = Some(Disk::Down(trouble.0, Instant::now()));
+        false
+    }
+
+    fn fail(batch: Batch, message: &str) {
+        let full = message.contains("No space left") || message.contains("StorageFull");
+        let advice = if full { "; make room on its disk" } else { "" };
+        let refusal = Refusal::unavailable(
+            "storage_failed",
+            format!("nothing was learned, because the store could not be written: {message}{advice}"),
+        );
+        for group in batch.groups {
+            for waiting in group.waiting {
+                waiting.answer(Err(refusal.clone()));
+            }
+        }
+        for done in batch.done {
+            let _ = done.send(Err(refusal.clone()));
+        }
+    }
+
+    /// Tries a store again that failed. What it holds beyond what the models know is learned now: it was written,
+    /// although nobody could be told.
+    fn revive(&mut self) {
+        match self.disk.take() {
+            Some(Disk::Down(place, tried)) if tried.elapsed() >= RETRY => match Store::open(place.clone()) {
+                Ok(store) => match self.reconcile(&store) {
+                    Ok(()) => {
+                        tracing::info!("the store is back");
+                        self.health.set(None);
+                        self.disk = Some(Disk::Up(store));
+                    }
+                    Err(error) => {
+                        self.health.set(Some(error.to_string()));
+                        self.disk = Some(Disk::Down(place, Instant::now()));
+                    }
+                },
+                Err(error) => {
+                    self.health.set(Some(error.to_string()));
+                    self.disk = Some(Disk::Down(place, Instant::now()));
+                }
+            },
+            other => self.disk = other,
+        }
+    }
+
+    /// Makes the models and the store the same again. What the store holds beyond what a model knows is learned; what
+    /// a model knows beyond the store (answers were ahead of the disk) is written as a snapshot.
+    fn reconcile(&self, store: &Store) -> Result<(), StoreError> {
+        let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for handle in handles.values() {
+            let upto = handle.committed.load(Ordering::Relaxed);
+            if store.last_number(handle.id)? < upto {
+                let (tell, told) = std::sync::mpsc::channel();
+                handle.send(Task::Ask(Box::new(move |state| {
+                    let _ = tell.send(state.to_bytes());
+                })));
+                let Ok(bytes) = told.recv() else { continue };
+                let (name, created) = (handle.name.clone(), handle.created);
+                store.commit(&[Change::Snapshot { model: handle.id, name, created, upto, bytes }], true)?;
+            }
+            for (number, bytes) in store.log_after(handle.id, &handle.name, upto)? {
+                let entry = Entry::read(&bytes).map_err(|e| StoreError::Damaged(e.0))?;
+                handle.committed.store(number, Ordering::Relaxed);
+                handle.log_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                handle.send(Task::Learn { number, entry, waiting: Vec::new() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings to the disk what is only committed.
+    fn flush(&mut self) {
+        if self.dirty.take().is_none() {
+            return;
+        }
+        let Some(Disk::Up(store)) = &self.disk else { return };
+        if let Err(error) = store.commit(&[], true) {
+            tracing::error!(%error, "what was learned could not be brought to the disk");
+            self.health.set(Some(error.to_string()));
+        }
+    }
+}

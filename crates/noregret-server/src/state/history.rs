@@ -1,0 +1,76 @@
+//! The points of the curves: what was known when, kept with the model.
+
+use noregret::engine::Engine;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// How many points are kept; when there are more, every second one is let go.
+const MOST: usize = 2048;
+
+/// At least this often, if anything is learned.
+const MILLISECONDS: u64 = 60_000;
+
+/// What was known after some number of examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Point {
+    /// When, in milliseconds since 1970.
+    pub time: u64,
+    /// How many examples had been learned.
+    pub examples: u64,
+    /// Their average loss.
+    pub average_loss: Option<f64>,
+    /// No comparator's average loss is below this.
+    pub best_at_least: Option<f64>,
+    /// The average regret is at most this.
+    pub regret_at_most: Option<f64>,
+    /// What the learner's theorem promises at most, where it applies.
+    pub bound: Option<f64>,
+}
+
+impl Point {
+    /// What is known now. Goes through all weights.
+    pub fn now(engine: &Engine, time: u64) -> Self {
+        let certificate = engine.certificate();
+        Self {
+            time,
+            examples: engine.examples(),
+            average_loss: engine.average_loss(),
+            best_at_least: certificate.as_ref().map(|c| c.best_at_least),
+            regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
+            bound: engine.bound().and_then(|b| b.regret_at_most),
+        }
+    }
+}
+
+/// Points, denser at the beginning of a stream: a new one when the number of examples has grown by a part in 64, or
+/// a minute has gone by.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct History {
+    points: Vec<Point>,
+    last: (u64, u64),
+}
+
+impl History {
+    pub(crate) fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Takes note of the engine if it is time.
+    pub(crate) fn note(&mut self, engine: &Engine, time: u64) {
+        let (examples, (seen, noted)) = (engine.examples(), self.last);
+        let grown = examples >= seen + 1 + seen / 64;
+        let old = examples > seen && time >= noted + MILLISECONDS;
+        if !(grown || old) {
+            return;
+        }
+        self.last = (examples, time);
+        self.points.push(Point::now(engine, time));
+        if self.points.len() > MOST {
+            let mut k = 0;
+            self.points.retain(|_| {
+                k += 1;
+                k % 2 == 1
+            });
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A model's whole state as bytes, and back.
+
+use super::{Counts, Held, State};
+use crate::codec::{self, Damaged, Input, damaged};
+use crate::state::history::History;
+use crate::state::keys::{Answered, Keys};
+use crate::state::pending::Pending;
+use noregret::model::ModelOf;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What is neither the model nor a row.
+#[derive(Deserialize)]
+struct Beside {
+    version: u32,
+    keys: Vec<Answered>,
+    /// Positions as text: JSON has no whole numbers of this size.
+    offsets: BTreeMap<String, String>,
+    history: History,
+    counts: Counts,
+}
+
+const VERSION: u32 = 1;
+
+fn beside(state: &State, keys: impl Serialize) -> Value {
+    let offsets: BTreeMap<&String, String> = state.offsets.iter().map(|(s, p)| (s, p.to_string())).collect();
+    json!({
+        "version": VERSION,
+        "keys": keys,
+        "offsets": offsets,
+        "history": state.history,
+        "counts": state.counts,
+    })
+}
+
+impl State {
+    /// Everything, as it can be read back.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        codec::put_bytes(&mut out, beside(self, self.keys.list()).to_string().as_bytes());
+        self.pending.put(&mut out);
+        out.extend_from_slice(&self.model.to_bytes());
+        out
+    }
+
+    /// What [`State::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        let mut input = Input(bytes);
+        let beside: Beside = serde_json::from_slice(input.bytes()?)
+            .map_err(|e| Damaged(format!("the snapshot's beginning cannot be read: {e}")))?;
+        if beside.version != VERSION {
+            return Err(Damaged(format!(
+                "the snapshot has version {}, and this program reads {VERSION}: use the noregret that wrote it, or a \
+                 newer one",
+                beside.version
+            )));
+        }
+        let pending = Pending::read(&mut input)?;
+        let model = ModelOf::<Held>::from_bytes(input.0)
+            .map_err(|message| Damaged(format!("the model in the snapshot: {message}")))?;
+        let mut offsets = BTreeMap::new();
+        for (source, position) in beside.offsets {
+            let Ok(position) = position.parse() else { return damaged("the position of a source") };
+            offsets.insert(source, position);
+        }
+        Ok(Self {
+            model,
+            keys: Keys::from_list(beside.keys),
+            pending,
+            offsets,
+            history: beside.history,
+            counts: beside.counts,
+        })
+    }
+}

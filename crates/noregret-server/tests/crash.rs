@@ -1,0 +1,160 @@
+//! A server killed by `kill -9` under load, again and again: every acknowledged example counted, none twice, the model
+//! equal to one that learned them in the order that the answers tell.
+
+mod support;
+
+use noregret::engine::{Config, Engine};
+use noregret::example::Block;
+use noregret::model::Model;
+use noregret_server::{Server, Settings};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+use support::{Client, Stream, row};
+
+const FOLDER: &str = "NOREGRET_CRASH_FOLDER";
+const MODELS: usize = 3;
+const CLIENTS: usize = 6;
+
+/// The child: this test program again, which serves when it is told a folder.
+#[test]
+#[ignore = "the server that the other test kills"]
+fn child_server() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut settings = Settings::new(Path::new(&folder));
+        settings.listen.set_port(0);
+        settings.snapshot_bytes = 20_000;
+        let server = Server::start(settings).await.unwrap();
+        println!("\nlistening {}", server.address().unwrap());
+        std::io::stdout().flush().unwrap();
+        server.run(std::future::pending()).await;
+    });
+}
+
+fn start(folder: &Path) -> (Child, SocketAddr) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_server", "--ignored", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let address = lines.find_map(|line| line.ok()?.strip_prefix("listening ")?.parse().ok());
+    std::thread::spawn(move || lines.for_each(drop));
+    let Some(address) = address else {
+        let _ = child.kill();
+        panic!("the server did not start again");
+    };
+    (child, address)
+}
+
+/// A request, its answer, and for which model.
+struct Done {
+    model: usize,
+    examples: Vec<Value>,
+    answer: Value,
+}
+
+/// Sends requests one after the other until told to stop, each until it is answered.
+fn client(number: usize, address: &RwLock<SocketAddr>, stop: &AtomicBool, done: &Mutex<Vec<Done>>) {
+    let mut stream = Stream(number as u64 + 1);
+    let mut connection: Option<(SocketAddr, Client)> = None;
+    for k in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let model = (number + k) % MODELS;
+        let examples: Vec<Value> = (0..=stream.next() % 20).map(|_| stream.example()).collect();
+        let key = format!("{number}-{k}");
+        let body = json!({ "examples": examples }).to_string();
+        let path = format!("/v1/models/m{model}/learn");
+        let answer = loop {
+            let current = *address.read().unwrap();
+            if connection.as_ref().is_none_or(|(at, _)| *at != current) {
+                connection = Some((current, Client::new(current)));
+            }
+            let Some((_, client)) = &mut connection else { continue };
+            let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
+            match client.send("POST", &path, &headers, body.as_bytes()) {
+                Ok(answer) => break answer,
+                // Killed: again, with the same key, when it is back.
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let answer = answer.ok();
+        assert_eq!(answer["learned"], examples.len());
+        done.lock().unwrap().push(Done { model, examples, answer });
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9() {
+    let kills: u64 = std::env::var("NOREGRET_KILLS").ok().and_then(|s| s.parse().ok()).unwrap_or(20);
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, first) = start(folder.path());
+    let mut setup = Client::new(first);
+    for k in 0..MODELS {
+        setup.put(&format!("/v1/models/m{k}"), &json!({"learner": "auto", "loss": "logistic"})).ok();
+    }
+    let address = Arc::new(RwLock::new(first));
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|number| {
+            let (address, stop, done) = (address.clone(), stop.clone(), done.clone());
+            std::thread::spawn(move || client(number, &address, &stop, &done))
+        })
+        .collect();
+    let mut random = Stream(7);
+    for _ in 0..kills {
+        std::thread::sleep(Duration::from_millis(20 + random.next() % 150));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (again, at) = start(folder.path());
+        child = again;
+        *address.write().unwrap() = at;
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.join().unwrap();
+    }
+    let done = std::mem::take(&mut *done.lock().unwrap());
+    let requests = done.len();
+    let mut total = 0;
+    let at = *address.read().unwrap();
+    let mut client = Client::new(at);
+    for model in 0..MODELS {
+        let mut own: Vec<&Done> = done.iter().filter(|d| d.model == model).collect();
+        own.sort_by_key(|d| d.answer["examples"].as_u64());
+        let mut engine = Engine::new(Config::new("auto", "logistic")).unwrap();
+        for done in &own {
+            let rows: Vec<_> = done.examples.iter().map(row).collect();
+            engine.learn_f64(Block::<f64>::from_rows(&rows).rows()).unwrap();
+            assert_eq!(done.answer["examples"], engine.examples(), "an example is missing, or there twice");
+            assert_eq!(
+                done.answer["average_loss"].as_f64(),
+                engine.average_loss(),
+                "another order, or another model"
+            );
+        }
+        let file = client.get(&format!("/v1/models/m{model}/model"));
+        let served = Model::from_bytes(&file.body).unwrap();
+        assert_eq!(served.engine.examples(), engine.examples());
+        assert_eq!(served.engine.weights(), engine.weights(), "the weights are not those of a replay");
+        assert_eq!(served.engine.certificate(), engine.certificate());
+        total += engine.examples();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    println!("{kills} kills, {requests} requests, {total} examples, all there once");
+    assert!(total > 0);
+}
