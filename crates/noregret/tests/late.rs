@@ -64,7 +64,7 @@ proptest! {
             };
             let again = Model::from_bytes(&bytes).unwrap();
             prop_assert_eq!(again.engine.late(), learned.len() as u64);
-            prop_assert_eq!(again.engine.weights(), weights);
+            prop_assert_eq!(again.engine.weights(), weights.clone());
             prop_assert!(again.to_bytes() == bytes);
             if config.learner == "projected-ogd" && config.comparator.as_deref() == Some("l2") {
                 prop_assert!(weights.norm() <= 1.5 * (1.0 + 1e-9), "{name}: outside its ball");
