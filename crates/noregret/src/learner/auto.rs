@@ -375,6 +375,11 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         scale * cell.state.state.raw(k)
     }
 
+    /// A mixture's prediction is no product with any one member's weights.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     fn average(&self, cell: &Cell<Pool<B>>) -> Option<f64> {
         let k = self.heaviest;
         let sum = if k == COIN { self.coin_scales } else { self.t as f64 };

@@ -4,7 +4,10 @@
 //! besides its caches. Asking Linux for pages of 2 MB removes that miss: measured on 2^24 slots of 16
 //! bytes, a pass of hinge loss takes about half the time (docs/performance.md).
 
-#![allow(unsafe_code, reason = "a system call and an instruction that change no value: see `ask` and `fetch`")]
+#![allow(
+    unsafe_code,
+    reason = "a system call and an instruction that change no value: see `ask` and `fetch`"
+)]
 
 use std::mem::MaybeUninit;
 
