@@ -192,7 +192,7 @@ impl internal::Digits for f32 {
     #[inline(always)]
     fn millionths(m: u32, negative: usize) -> Self {
         static MILLIONTH: [f64; 2] = [1e-6, -1e-6];
-        (f64::from(m as i32) * MILLIONTH[negative % 2]) as f32
+        (f64::from(m.cast_signed()) * MILLIONTH[negative % 2]) as f32
     }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {
@@ -236,7 +236,7 @@ impl internal::Digits for f64 {
     #[inline(always)]
     fn millionths(m: u32, negative: usize) -> Self {
         static MILLION: [f64; 2] = [1e6, -1e6];
-        f64::from(m as i32) / MILLION[negative % 2]
+        f64::from(m.cast_signed()) / MILLION[negative % 2]
     }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {
