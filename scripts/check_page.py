@@ -169,4 +169,5 @@ def main():
             browser.process.wait()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

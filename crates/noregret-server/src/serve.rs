@@ -4,6 +4,7 @@ use crate::api::{self, App, Metrics};
 use crate::auth::Tokens;
 use crate::models::Models;
 use crate::settings::Settings;
+use crate::source;
 use crate::tls;
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -90,6 +91,7 @@ impl Server {
     pub async fn run(self, end: impl Future<Output = ()>) {
         let Self { listener, router, models, tls } = self;
         let (patience, grace) = (models.settings().patience, models.settings().grace);
+        let sources = source::run::start(&models, models.settings().sources.clone());
         let connections = Arc::new(Semaphore::new(models.settings().most_connections));
         let graceful = GracefulShutdown::new();
         let mut builder = Builder::new(TokioExecutor::new());
@@ -136,6 +138,7 @@ impl Server {
             });
         }
         drop(listener);
+        drop(sources);
         tracing::info!("ending: waiting for requests under way");
         models.health.ending.store(true, std::sync::atomic::Ordering::Relaxed);
         if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {

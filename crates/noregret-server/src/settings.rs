@@ -1,5 +1,6 @@
 //! What the server is told when it starts.
 
+use crate::source::spec::Spec;
 use crate::store::Place;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub snapshot_bytes: u64,
     /// How long requests may go on after the signal to end.
     pub grace: Duration,
+    /// Where examples come from besides requests.
+    pub sources: Vec<Spec>,
 }
 
 impl Settings {
@@ -82,6 +85,7 @@ impl Settings {
             most_queued: 64 << 20,
             snapshot_bytes: 16 << 20,
             grace: Duration::from_secs(20),
+            sources: Vec::new(),
         }
     }
 }

@@ -4,6 +4,14 @@
 //! [`Feed::learn`], and acknowledges to wherever it reads from when that returns. The position is written in the same
 //! transaction as the examples; a batch whose position is not beyond the last one is not learned again. So the source
 //! may give a batch as often as it likes, and may be killed anywhere.
+//!
+//! [`spec`] reads what is wanted, [`run`] keeps it going; [`file`], [`redis`] and [`nats`] are where examples come from.
+
+pub mod file;
+pub mod nats;
+pub mod redis;
+pub mod run;
+pub mod spec;
 
 use crate::command::{Command, Learn, Offset};
 use crate::error::Refusal;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use noregret::error::{Error, UsageError};
 use noregret_server::auth::{Role, new_token};
+use noregret_server::source::spec::Spec;
 use noregret_server::{Durability, Server, Settings, StartError};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -71,6 +72,16 @@ pub(crate) fn command() -> Command {
         .arg(bytes("max-queued", "64M").help("How much may wait to be learned before clients have to"))
         .arg(span("patience", "30s").help("How long a client may take to send a head, a body, or a piece of a stream"))
         .arg(bytes("snapshot-bytes", "16M").help("A model is written anew when its log has grown by this much"))
+        .arg(
+            arguments::option("source", "MODEL=URL")
+                .value_parser(Spec::parse)
+                .action(ArgAction::Append)
+                .help(
+                    "Teaches a model what comes in elsewhere, JSON examples: a followed file (a path), \
+                     redis://HOST:PORT/DB?stream=KEY or nats://HOST:PORT?stream=NAME; may be repeated",
+                ),
+        )
+        .arg(path("source-file").help("A file of sources, MODEL=URL a line: passwords do not belong in a command line"))
         .arg(span("grace", "20s").help("How long requests may go on after the signal to end"))
         .arg(
             arguments::option("log", "FILTER")
@@ -144,8 +155,22 @@ fn settings(matches: &ArgMatches) -> Result<Settings> {
         patience: span("patience"),
         snapshot_bytes: number("snapshot-bytes"),
         grace: span("grace"),
+        sources: sources(matches)?,
         ..Settings::new(&data)
     })
+}
+
+fn sources(matches: &ArgMatches) -> Result<Vec<Spec>> {
+    let mut all: Vec<Spec> = matches.get_many("source").into_iter().flatten().cloned().collect();
+    if let Some(path) = matches.get_one::<PathBuf>("source-file") {
+        all.extend(Spec::read(path).map_err(|message| Error::Usage(UsageError(message)))?);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    if let Some(twice) = all.iter().find(|spec| !seen.insert((spec.model.clone(), spec.name()))) {
+        let message = format!("--source: {} is there twice for model `{}`", twice.name(), twice.model);
+        return Err(Error::Usage(UsageError(message)).into());
+    }
+    Ok(all)
 }
 
 /// Prints a token that nobody will see again, and keeps its hash.

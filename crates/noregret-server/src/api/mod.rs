@@ -11,6 +11,7 @@ mod metrics;
 mod models;
 mod openapi;
 mod operations;
+mod page;
 mod predict;
 
 pub use metrics::Metrics;
@@ -59,6 +60,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/v1/models/{name}/errors", get(certificate::errors))
         .route("/v1/models/{name}/events", get(events::one))
         .route("/v1/models/{name}/model", get(file::download).put(file::upload))
+        .merge(page::routes())
         .fallback(|| async {
             Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "there is nothing here; see /openapi.json")
         })

@@ -11,6 +11,12 @@ pub use png::png;
 
 use serde_json::{Value, json};
 
+/// uPlot, which draws the curves of pages: its script.
+pub const UPLOT_JS: &str = include_str!("vendor/uPlot.iife.min.js");
+
+/// Its styles.
+pub const UPLOT_CSS: &str = include_str!("vendor/uPlot.min.css");
+
 /// What a page shows.
 pub struct Page<'a> {
     /// The heading.
@@ -39,9 +45,9 @@ pub fn html(page: &Page<'_>) -> String {
     // Inside a script element nothing but its end tag is special.
     let data = data.replace('<', "\\u003c");
     let parts: [(&str, &str); 7] = [
-        ("uplot.css", include_str!("vendor/uPlot.min.css")),
+        ("uplot.css", UPLOT_CSS),
         ("page.css", include_str!("page.css")),
-        ("uplot.js", include_str!("vendor/uPlot.iife.min.js")),
+        ("uplot.js", UPLOT_JS),
         ("page.js", include_str!("page.js")),
         ("title", &escaped(page.title)),
         ("subtitle", &escaped(page.subtitle)),
