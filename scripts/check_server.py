@@ -60,7 +60,7 @@ def stream(seed, count, turned=False):
 
 class Check:
     def __init__(self, browser, picture):
-        self.browser, self.picture, self.faults = browser, picture, []
+        self.browser, self.picture, self.faults, self.target = browser, picture, [], None
 
     def hold(self, fact, words):
         print(("ok    " if fact else "FAULT ") + words)
@@ -79,12 +79,17 @@ class Check:
     def open(self, url):
         browser = self.browser
         browser.session = None
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        if self.target:
+            browser.call("Target.closeTarget", targetId=self.target)
+        browser.events = []
+        self.target = target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             browser.call(domain + ".enable")
         self.size(1280, 900)
         browser.call("Page.navigate", url=url)
+        while not browser.ask("document.readyState === 'complete' && !!document.getElementById('ask')"):
+            time.sleep(0.05)
 
     def size(self, width, height, mobile=False):
         self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
@@ -128,8 +133,8 @@ def fill(name, text):
 
 def look(check, server):
     browser, ask = check.browser, check.browser.ask
-    server.ask("PUT", "/v1/models/ice-cream", {"loss": "logistic", "learner": "auto"})
-    server.ask("PUT", "/v1/models/coats", {"loss": "logistic", "learner": "projected-ogd", "radius": 5})
+    server.ask("PUT", "/v1/models/ice-cream", {"loss": "logistic", "learner": "auto", "bits": 10})
+    server.ask("PUT", "/v1/models/coats", {"loss": "logistic", "learner": "projected-ogd", "radius": 5, "bits": 10})
     server.ask("PUT", "/v1/models/numbers", {"loss": "square", "learner": "adagrad"})
     for turned in (False, True):
         examples = list(stream(1 + turned, 3000, turned))
@@ -142,6 +147,7 @@ def look(check, server):
     check.open(server.url + "/#ice-cream")
     check.until("document.querySelectorAll('#models a').length === 3", "the models are listed")
     check.until(TILE % "examples" + " === '6,000'", "the examples are counted")
+    check.until("document.getElementById('model').getBoundingClientRect().height > 1000", "the model is in sight")
     check.until("document.querySelectorAll('#heaviest tbody tr').length > 3", "the heaviest features are told")
     check.until("document.querySelectorAll('#errors li code').length === 3", "recent errors are told")
     check.until("document.querySelectorAll('#since tbody tr').length === 5", "the regret of late is told")
@@ -235,7 +241,7 @@ def look_with_tokens(check, program, folder):
         check.until("document.getElementById('refused').textContent !== ''", "a wrong one is refused")
         ask(fill("token", token["read"]))
         check.key("Enter", 13)
-        check.until(TILE % "examples" + " === '1'", "a good one opens it")
+        check.until(TILE % "examples" + " === '1' && !document.getElementById('model').hidden", "a good one opens it")
         ask(fill("teach-features", "temperature: 1"))
         ask(fill("teach-label", "1"))
         check.key("Enter", 13)

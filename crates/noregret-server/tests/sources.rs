@@ -47,6 +47,7 @@ struct Killable {
 
 impl Killable {
     fn start(folder: &Path, source: &str) -> Self {
+        fs::create_dir_all(folder).unwrap();
         let (child, address) = spawn(folder, source);
         let server = Self { child, address, folder: folder.to_owned(), source: source.to_owned() };
         server.client().put("/v1/models/m", &json!({"learner": "auto", "loss": "logistic"})).ok();

@@ -69,7 +69,7 @@ const show = name => {
   if (!name) return;
   for (const part of document.querySelectorAll("#model > *")) part.hidden = false;
   const now = shown = { name, end: new AbortController(), points: [], live: null, told: null, since: [], fresh: -1, busy: false };
-  for (const id of ["predicted", "taught"]) at(id).textContent = "";
+  for (const id of ["predict", "teach"]) at(id).reset();
   listen(path(name, "/events"), now.end.signal, (event, data) => {
     if (shown !== now || event !== "model") return;
     now.live = data;
@@ -122,18 +122,24 @@ const refresh = async now => {
 
 const describe = now => {
   const told = now.told;
+  at("model").hidden = false;
   at("name").textContent = now.name;
   const kind = told.features ? "features by " + told.features : "no features yet";
   at("about").textContent = `${told.learner}, ${told.loss} loss, ${kind}, made ${moment(told.created)}`;
   at("verdict").textContent = told.verdict ?? "";
   const numbered = told.features === "numbers";
-  const example = told.heaviest.slice(0, 3).map(f => {
-    const equals = f.feature.indexOf("=");
-    return !numbered && equals > 0 ? f.feature.slice(0, equals) + ": " + f.feature.slice(equals + 1) : f.feature + ": 1";
-  });
-  const hint = example.length > 0 ? example.join("\n") : numbered ? "3: 0.5\n17: 2" : "temperature: 21.5\ncity: Rome";
+  // The heaviest of each name, as one would write them.
+  const names = new Map();
+  for (const { feature } of told.heaviest) {
+    const equals = numbered ? -1 : feature.indexOf("=");
+    const [name, value] = equals > 0 ? [feature.slice(0, equals), feature.slice(equals + 1)] : [feature, "1"];
+    if (!names.has(name) && names.size < 4) names.set(name, value);
+  }
+  const hint = names.size > 0 ? [...names].map(([name, value]) => name + ": " + value).join("\n") : "temperature: 21.5\ncity: Rome";
   at("predict-features").placeholder = at("teach-features").placeholder = hint;
   const most = Math.max(...told.heaviest.map(f => Math.abs(f.weight)));
+  at("no-weights").hidden = told.heaviest.length > 0;
+  at("heaviest").hidden = told.heaviest.length === 0;
   at("heaviest").tBodies[0].replaceChildren(...told.heaviest.map(f => {
     const bar = element("div", { class: f.weight < 0 ? "bar minus" : "bar" });
     bar.style.width = 100 * Math.abs(f.weight) / most + "%";
@@ -141,7 +147,7 @@ const describe = now => {
   }));
   const rows = SINCE.map(([words], k) => [words, now.since[k]]);
   const all = told.certificate;
-  rows.push(["the beginning", all && { examples: told.examples, average_loss: told.average_loss, ...all }]);
+  rows.push(["ever", all && { examples: told.examples, average_loss: told.average_loss, ...all }]);
   at("since").tBodies[0].replaceChildren(...rows.map(([words, c]) => element("tr", {},
     ...[words, count(c?.examples), number(c?.average_loss), atLeast(c?.best_at_least), atMost(c?.regret_at_most)].map(t => element("td", {}, t)))));
 };
@@ -179,10 +185,13 @@ const curves = now => {
   const unmet = now.told?.bound?.unmet ?? [];
   at("regret-text").textContent = bound ? "Per example. Dashed: what the learner's theorem promises." :
     "Per example. The learner's theorem promises no number here" + (unmet.length > 0 ? ": " + unmet.join("; ") + "." : ".");
-  const windows = now.told?.windows ?? [];
+  // Of one part, the whole stream, there is nothing to compare.
+  const windows = (now.told?.windows ?? []).length > 1 ? now.told.windows : [];
+  const unrecorded = now.told && !now.told.windows;
   draw("windows", { x: { label: "since example" }, y: { label: "average loss" }, rows: windows, at: w => w.from, series: [
     { name: "average loss", pick: w => w.average_loss }, { name: "best, at least", dashed: true, pick: w => w.best_at_least }],
-    nothing: now.told && now.told.windows === null ? "This model does not record its parts (\"windows\": true when it is made)." : undefined });
+    nothing: unrecorded ? "This model keeps no record of its parts (“windows” when it is made; up to 2^20 features)."
+      : "One part so far: a part is at least half as long as there are features." });
   root.dataset.charts = String(document.querySelectorAll(".uplot").length);
 };
 

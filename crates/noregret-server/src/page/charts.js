@@ -45,6 +45,7 @@ export const draw = (id, chart) => {
   }
   before?.plot?.destroy();
   box.replaceChildren();
+  box.classList.toggle("none", empty);
   if (empty) {
     const note = document.createElement("p");
     note.className = "faint";
