@@ -98,7 +98,7 @@ class Check:
     def shot(self, ending=""):
         if not self.picture:
             return
-        high = self.browser.ask("Math.ceil(document.documentElement.getBoundingClientRect().height)")
+        high = self.browser.ask("Math.max(900, Math.ceil(document.documentElement.getBoundingClientRect().height))")
         wide = self.browser.ask("innerWidth")
         clip = {"x": 0, "y": 0, "width": wide, "height": high, "scale": 1}
         picture = self.browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)

@@ -70,6 +70,7 @@ const show = name => {
   for (const part of document.querySelectorAll("#model > *")) part.hidden = false;
   const now = shown = { name, end: new AbortController(), points: [], live: null, told: null, since: [], fresh: -1, busy: false };
   for (const id of ["predict", "teach"]) at(id).reset();
+  for (const id of ["predicted", "taught"]) at(id).textContent = "";
   listen(path(name, "/events"), now.end.signal, (event, data) => {
     if (shown !== now || event !== "model") return;
     now.live = data;
@@ -146,8 +147,7 @@ const describe = now => {
     return element("tr", {}, element("td", {}, f.feature), element("td", {}, number(f.weight)), element("td", {}, bar));
   }));
   const rows = SINCE.map(([words], k) => [words, now.since[k]]);
-  const all = told.certificate;
-  rows.push(["ever", all && { examples: told.examples, average_loss: told.average_loss, ...all }]);
+  rows.push(["ever", { examples: told.examples, average_loss: told.average_loss, ...told.certificate }]);
   at("since").tBodies[0].replaceChildren(...rows.map(([words, c]) => element("tr", {},
     ...[words, count(c?.examples), number(c?.average_loss), atLeast(c?.best_at_least), atMost(c?.regret_at_most)].map(t => element("td", {}, t)))));
 };

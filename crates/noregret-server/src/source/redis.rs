@@ -66,11 +66,11 @@ pub(super) async fn run(feed: &Feed, server: &Url, stream: &str, field: &str) ->
             let start = lines.len();
             match entry.map.remove(field).map(Vec::<u8>::from_redis_value) {
                 Some(Ok(text)) if text.len() <= feed.most_bytes() => lines.extend(text),
-                Some(_) => refuse(feed, &ids, "the example is too large, or not a text".to_owned()),
+                Some(_) => refuse(feed, &ids, "the example is too large, or not a text"),
                 None => refuse(
                     feed,
                     &ids,
-                    format!("found no field `{field}`, expected the example in it, as JSON"),
+                    &format!("found no field `{field}`, expected the example in it, as JSON"),
                 ),
             }
             // In JSON a newline is as good as a space, and here it would be the end.
@@ -84,7 +84,7 @@ pub(super) async fn run(feed: &Feed, server: &Url, stream: &str, field: &str) ->
     Ok(())
 }
 
-fn refuse(feed: &Feed, ids: &[String], message: String) {
+fn refuse(feed: &Feed, ids: &[String], message: &str) {
     let entry = ids.last().map(String::as_str).unwrap_or_default();
     feed.note(&Refusal::bad("bad_entry", format!("entry {entry}: {message}")));
 }
