@@ -189,10 +189,19 @@ def look(check, server):
     browser.ask(SETTLE)
     check.hold(all(ink > 500 for ink in ask(INK)), "the curves can be seen over time")
 
-    # Another model: by a link that has the focus.
-    ask("[...document.querySelectorAll('#models a')].find(a => a.hash === '#coats').focus()")
+    ask("document.querySelector('.skip').focus()")
     check.key("Enter", 13)
-    check.until("document.getElementById('name').textContent === 'coats'", "another model can be chosen by the keyboard")
+    kept = ask("document.activeElement.id + ' ' + document.getElementById('name').textContent")
+    check.hold(kept == "main ice-cream", "the list can be skipped, and the model stays")
+    ask("location.hash = '%'")
+    check.until("document.getElementById('name').textContent === 'coats'", "an address that means nothing shows the first model")
+
+    # Another model: by a link that has the focus.
+    ask("[...document.querySelectorAll('#models a')].find(a => a.hash === '#numbers').focus()")
+    check.key("Enter", 13)
+    check.until("document.getElementById('name').textContent === 'numbers'", "another model can be chosen by the keyboard")
+    ask("location.hash = 'coats'")
+    check.until("document.getElementById('name').textContent === 'coats'", "or by its address")
     check.until(TILE % "its bound" + " !== '–'", "its bound is told")
     ask("document.querySelector('input[value=examples]').click()")
     check.until(f"{INK}.every(ink => ink > 500)", "and drawn")

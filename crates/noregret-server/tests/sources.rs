@@ -318,14 +318,15 @@ fn a_stream_of_redis_is_learned_once_whoever_is_killed() {
     let Some(program) = Real::find("redis-server") else { return };
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
-    let arguments =
-        format!("--port {port} --bind 127.0.0.1 --save  --appendonly yes --appendfsync always --dir");
+    let arguments = format!(
+        "--port {port} --bind 127.0.0.1 --requirepass p@ss+word --save  --appendonly yes --appendfsync always --dir"
+    );
     let mut arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
     arguments.push(folder.path().display().to_string());
     let mut queue = Real::start(program, port, arguments);
-    let source = format!("m=redis://127.0.0.1:{port}/0?stream=events");
+    let source = format!("m=redis://:p%40ss+word@127.0.0.1:{port}/0?stream=events");
     let mut server = Killable::start(&folder.path().join("data"), &source);
-    let client = redis::Client::open(format!("redis://127.0.0.1:{port}/0")).unwrap();
+    let client = redis::Client::open(format!("redis://:p%40ss+word@127.0.0.1:{port}/0")).unwrap();
     let all = examples(1200);
     let mut connection = None;
     let add = |connection: &mut Option<redis::Connection>, id: String, field: &str, text: String| loop {
@@ -370,21 +371,22 @@ fn a_work_queue_of_nats_is_learned_once_whoever_is_killed_and_is_empty_then() {
 }
 
 fn nats_ordeal(work_queue: bool) {
-    use async_nats::jetstream::stream::{Config, RetentionPolicy};
+    use jetstream::stream::{Config, RetentionPolicy};
     let Some(program) = Real::find("nats-server") else { return };
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
-    let arguments = format!("-js -a 127.0.0.1 -p {port} -sd");
+    let arguments = format!("-js -a 127.0.0.1 -p {port} --user me --pass p@ss+word -sd");
     let mut arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
     arguments.push(folder.path().display().to_string());
     let mut queue = Real::start(program, port, arguments);
-    let source = format!("m=nats://127.0.0.1:{port}?stream=EVENTS&subject=events.new");
+    let source = format!("m=nats://me:p%40ss+word@127.0.0.1:{port}?stream=EVENTS&subject=events.new");
     let mut server = Killable::start(&folder.path().join("data"), &source);
     let all = examples(1200);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let jetstream = runtime.block_on(async {
-        let client = async_nats::connect(format!("nats://127.0.0.1:{port}")).await.unwrap();
-        async_nats::jetstream::new(client)
+        let options =
+            async_nats::ConnectOptions::with_user_and_password("me".to_owned(), "p@ss+word".to_owned());
+        jetstream::new(options.connect(format!("nats://127.0.0.1:{port}")).await.unwrap())
     });
     let config = Config {
         name: "EVENTS".to_owned(),

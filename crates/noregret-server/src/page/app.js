@@ -11,7 +11,9 @@ let shown = null;
 let models = [];
 
 const path = (name, rest = "") => "/v1/models/" + encodeURIComponent(name) + rest;
-const wanted = () => decodeURIComponent(location.hash.slice(1));
+const wanted = () => {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
+};
 
 // ---- the list of models
 
@@ -48,6 +50,8 @@ listen("/v1/events", new AbortController().signal, (event, data) => {
   choose();
   listModels();
 });
+// What is behind the # is the model: the link must not change it.
+document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); at("main").focus(); });
 addEventListener("hashchange", () => { choose(); listModels(); at("main").focus(); });
 
 // ---- one model

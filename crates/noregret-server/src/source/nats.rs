@@ -31,10 +31,27 @@ async fn connect(server: &Url, credentials: Option<&Path>) -> Result<async_nats:
         let read = options.credentials_file(path).await;
         options = read.map_err(|e| format!("{}: {e}", path.display()))?;
     }
+    // The client does not look for them in the URL.
+    if !server.username().is_empty() {
+        let user = plain(server.username());
+        options = match server.password() {
+            Some(password) => options.user_and_password(user, plain(password)),
+            None => options.token(user),
+        };
+    }
     if server.scheme() == "tls" {
         options = options.require_tls(true);
     }
     options.connect(server.as_str()).await.map_err(|e| e.to_string())
+}
+
+/// A part of a URL without its percent signs.
+fn plain(part: &str) -> String {
+    let query = format!("x={}", part.replace('+', "%2B"));
+    url::form_urlencoded::parse(query.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
 }
 
 /// Where a stream is read from: after its position, or from its beginning.

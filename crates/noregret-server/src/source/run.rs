@@ -51,6 +51,7 @@ async fn tend(models: Arc<Models>, spec: Spec) {
             }
         };
         if feed.is_over() {
+            tokio::time::sleep(LOOK).await;
             continue;
         }
         if began.elapsed() >= WELL {
@@ -68,9 +69,9 @@ async fn tend(models: Arc<Models>, spec: Spec) {
                 feed.note(&Refusal::unavailable("source_failed", format!("{name}: {message}")));
                 told = message;
             }
-            tokio::time::sleep(rest).await;
-            rest = (2 * rest).min(20 * REST);
         }
+        tokio::time::sleep(rest).await;
+        rest = (2 * rest).min(20 * REST);
     }
 }
 
