@@ -219,6 +219,7 @@ def look(check, server):
     browser.ask(SETTLE)
     wide = ask("document.documentElement.scrollWidth")
     check.hold(wide <= 380, f"it fits a phone: {wide} of 380 pixels")
+    check.hold(ask("document.getElementById('since').offsetWidth <= document.querySelector('.scroll').clientWidth"), "and so does its table")
     check.hold(all(ink > 500 for ink in ask(INK)), "and draws there")
     check.shot("-phone")
     check.quiet(server.url, ["status of 400"])
