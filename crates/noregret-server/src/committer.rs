@@ -193,7 +193,8 @@ impl Committer {
     pub(crate) fn run(mut self, writes: &Receiver<Write>) {
         loop {
             let mut batch = Batch::default();
-            let time = crate::now();
+            // Of the first write: before it there may have been hours of nothing.
+            let mut time = None;
             while !batch.is_full() {
                 let write = if batch.is_urgent() {
                     writes.try_recv().ok()
@@ -205,12 +206,12 @@ impl Committer {
                     }
                 };
                 match write {
-                    Some(write) => batch.add(write, self.manner, time),
+                    Some(write) => batch.add(write, self.manner, *time.get_or_insert_with(crate::now)),
                     None => break,
                 }
             }
             let stop = batch.stop;
-            self.write(batch, time);
+            self.write(batch, time.unwrap_or_else(crate::now));
             if stop || self.dirty.is_some_and(|since| since.elapsed() >= RELAXED) {
                 self.flush();
             }
