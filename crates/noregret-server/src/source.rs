@@ -5,7 +5,7 @@
 //! transaction as the examples; a batch whose position is not beyond the last one is not learned again. So the source
 //! may give a batch as often as it likes, and may be killed anywhere.
 //!
-//! [`spec`] reads what is wanted, [`run`] keeps it going; [`file`], [`redis`] and [`nats`] are where examples come from.
+//! `spec` reads what is wanted, `run` keeps it going; `file`, `redis` and `nats` are where examples come from.
 
 pub mod file;
 pub mod nats;
