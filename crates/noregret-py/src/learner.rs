@@ -373,19 +373,19 @@ impl Learner {
     /// Whether predictions are products with the weights.
     #[getter]
     fn is_linear(&self) -> bool {
+        self.read().model.engine.is_linear()
+    }
+
+    /// Whether there is a linear model: the learner itself, or the heaviest member of a mixture.
+    #[getter]
+    fn _has_weights(&self) -> bool {
         let state = self.read();
         let engine = &state.model.engine;
         let mixed = match engine {
             Pupil::One(engine) => engine.mixture().is_some(),
             Pupil::Many(several) => several.is_mixture(),
         };
-        engine.is_linear() && !mixed
-    }
-
-    /// Whether there is a linear model: the learner itself, or the heaviest member of a mixture.
-    #[getter]
-    fn _has_weights(&self) -> bool {
-        self.read().model.engine.is_linear()
+        engine.is_linear() || mixed
     }
 
     /// Examples learned in the first pass.
