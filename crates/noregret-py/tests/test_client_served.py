@@ -12,7 +12,7 @@ import pytest
 import noregret
 
 PROGRAM = os.environ.get("NOREGRET")
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="NOREGRET does not name the command")
+assert PROGRAM, "NOREGRET must say where the command is: scripts/test_python.sh builds it and does so"
 
 
 class Served:

@@ -6,54 +6,21 @@ mod support;
 use noregret::engine::{Config, Engine};
 use noregret::example::Block;
 use noregret::model::Model;
-use noregret_server::{Server, Settings};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
-use support::{Client, Stream, row};
+use support::{Client, Stream, child, row};
 
-const FOLDER: &str = "NOREGRET_CRASH_FOLDER";
 const MODELS: usize = 3;
 const CLIENTS: usize = 6;
 
-/// The child: this test program again, which serves when it is told a folder.
-#[test]
-#[ignore = "the server that the other test kills"]
-fn child_server() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut settings = Settings::new(Path::new(&folder));
-        settings.listen.set_port(0);
-        settings.snapshot_bytes = 20_000;
-        let server = Server::start(settings).await.unwrap();
-        println!("\nlistening {}", server.address().unwrap());
-        std::io::stdout().flush().unwrap();
-        server.run(std::future::pending()).await;
-    });
-}
-
+/// Small snapshots, so that many are cut short.
 fn start(folder: &Path) -> (Child, SocketAddr) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_server", "--ignored", "--nocapture"])
-        .env(FOLDER, folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let address = lines.find_map(|line| line.ok()?.strip_prefix("listening ")?.parse().ok());
-    std::thread::spawn(move || lines.for_each(drop));
-    let Some(address) = address else {
-        let _ = child.kill();
-        panic!("the server did not start again");
-    };
-    (child, address)
+    child::spawn("what_was_acknowledged_survives_kill_9", folder, 20_000, None)
 }
 
 /// A request, its answer, and for which model.
@@ -97,6 +64,7 @@ fn client(number: usize, address: &RwLock<SocketAddr>, stop: &AtomicBool, done: 
 
 #[test]
 fn what_was_acknowledged_survives_kill_9() {
+    child::serve_if_told();
     let kills: u64 = std::env::var("NOREGRET_KILLS").ok().and_then(|s| s.parse().ok()).unwrap_or(20);
     let folder = tempfile::tempdir().unwrap();
     let (mut child, first) = start(folder.path());

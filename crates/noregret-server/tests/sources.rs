@@ -5,37 +5,14 @@
 mod support;
 
 use async_nats::jetstream;
-use noregret_server::source::spec::Spec;
-use noregret_server::{Server, Settings};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Client, Stream};
-
-const FOLDER: &str = "NOREGRET_SOURCE_FOLDER";
-const SOURCE: &str = "NOREGRET_SOURCE";
-
-/// The child: this test program again, which serves when it is told a folder.
-#[test]
-#[ignore = "the server that the other tests kill"]
-fn child_server() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut settings = Settings::new(Path::new(&folder));
-        settings.listen.set_port(0);
-        settings.snapshot_bytes = 50_000;
-        settings.sources = vec![Spec::parse(&std::env::var(SOURCE).unwrap()).unwrap()];
-        let server = Server::start(settings).await.unwrap();
-        println!("\nlistening {}", server.address().unwrap());
-        std::io::stdout().flush().unwrap();
-        server.run(std::future::pending()).await;
-    });
-}
+use support::{Client, Stream, child};
 
 /// A server that can be killed and started again.
 struct Killable {
@@ -107,18 +84,8 @@ impl Drop for Killable {
 }
 
 fn spawn(folder: &Path, source: &str) -> (Child, SocketAddr) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_server", "--ignored", "--nocapture"])
-        .env(FOLDER, folder)
-        .env(SOURCE, source)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let address = lines.find_map(|line| line.ok()?.strip_prefix("listening ")?.parse().ok());
-    std::thread::spawn(move || lines.for_each(drop));
-    (child, address.expect("the server starts"))
+    let test = "a_followed_file_is_learned_once_through_rotation_cutting_and_kill_9";
+    child::spawn(test, folder, 50_000, Some(source))
 }
 
 fn examples(count: usize) -> Vec<Value> {
@@ -135,6 +102,7 @@ fn append(path: &Path, examples: &[Value]) {
 
 #[test]
 fn a_followed_file_is_learned_once_through_rotation_cutting_and_kill_9() {
+    child::serve_if_told();
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("x.jsonl");
     let moved = |k: usize| folder.path().join(format!("x.jsonl.{k}"));

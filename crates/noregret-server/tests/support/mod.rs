@@ -7,6 +7,8 @@
     reason = "each test uses its part"
 )]
 
+pub mod child;
+
 use noregret_server::{Server, Settings};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
