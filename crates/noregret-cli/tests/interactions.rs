@@ -109,7 +109,10 @@ fn a_wrong_name_is_an_error_or_is_told() {
     folder.run("learn a.jsonl --interactions a*b").ok().says(&["--interactions b: nothing"]);
     folder.write("a.svm", libsvm(20, 1, "binary"));
     for flag in ["--interactions 1*2", "--ignore 1", "--keep 1"] {
-        folder.run(&format!("learn a.svm {flag}")).exits(2).says(&["libsvm has none", &flag[..6]]);
+        folder
+            .run(&format!("learn a.svm {flag}"))
+            .exits(2)
+            .says(&["libsvm has numbers for features", &flag[..6]]);
     }
     let help = folder.run("learn --help").ok().out;
     assert!(["--interactions", "--ignore", "--keep"].iter().all(|flag| help.contains(flag)), "{help}");

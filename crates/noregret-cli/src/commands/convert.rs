@@ -86,8 +86,8 @@ fn convert<V: Kind>(matches: &ArgMatches) -> Result<u8> {
     }
     let mut options = arguments::options(matches);
     if !options.selection.is_empty() {
-        let message = "--interactions, --ignore and --keep are for learning from text: what is written here has all \
-                       features; leave the flags out, and give them to `learn` with the source";
+        let message = "--interactions, --ignore and --keep are for learning: what is written here has all features; \
+                       leave the flags out, and give them to `learn` with the source";
         return Err(UsageError::new(message).into());
     }
     options.unlabelled = matches.get_flag("unlabelled");

@@ -3,6 +3,7 @@
 use crate::error::Position;
 use std::fmt::Debug;
 use std::sync::Arc;
+use wide::{f32x4, f64x2};
 
 /// A number type that feature values come in: f32 (text) or f64.
 pub trait Value: Copy + Default + Send + Sync + 'static {
@@ -10,7 +11,7 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
     const NAME: &'static str;
     /// The value as f64, exactly.
     fn f64(self) -> f64;
-    /// The sum of the squares in this type, in eight chains, and what it may be off by: a part of
+    /// The sum of the squares in this type, in several chains, and what it may be off by: a part of
     /// itself, and a remainder where squares underflow.
     fn rough_squares(values: &[Self]) -> (f64, f64, f64);
 }
@@ -18,24 +19,26 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
 /// See [`Value::rough_squares`]: products and sums lose half an epsilon each, a square at most the least
 /// normal number. The part is generous, so that a length computed in f64 is covered with its own rounding.
 macro_rules! rough_squares {
-    ($float:ty) => {
+    ($float:ty, $lanes:ty, $width:literal) => {
         #[inline]
         fn rough_squares(values: &[Self]) -> (f64, f64, f64) {
-            let mut sums: [$float; 8] = [0.0; 8];
-            let mut chunks = values.chunks_exact(8);
-            for chunk in &mut chunks {
-                for (sum, v) in sums.iter_mut().zip(chunk) {
-                    *sum += v * v;
-                }
+            let (mut even, mut odd, mut rest) = (<$lanes>::ZERO, <$lanes>::ZERO, 0.0);
+            let square = |lanes: &[$float; $width]| <$lanes>::new(*lanes) * <$lanes>::new(*lanes);
+            let (lanes, last) = values.as_chunks::<$width>();
+            let (pairs, one) = lanes.as_chunks::<2>();
+            for [a, b] in pairs {
+                even += square(a);
+                odd += square(b);
             }
-            for (sum, v) in sums.iter_mut().zip(chunks.remainder()) {
-                *sum += v * v;
+            for lanes in one {
+                even += square(lanes);
             }
-            let all =
-                ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+            for v in last {
+                rest += v * v;
+            }
             let n = values.len() as f64;
             (
-                (all).into(),
+                ((even + odd).reduce_add() + rest).into(),
                 (n / 2.0 + 16.0) * f64::from(<$float>::EPSILON),
                 n * f64::from(<$float>::MIN_POSITIVE),
             )
@@ -45,7 +48,7 @@ macro_rules! rough_squares {
 
 impl Value for f32 {
     const NAME: &'static str = "f32";
-    rough_squares!(f32);
+    rough_squares!(f32, f32x4, 4);
     #[inline(always)]
     fn f64(self) -> f64 {
         f64::from(self)
@@ -54,7 +57,7 @@ impl Value for f32 {
 
 impl Value for f64 {
     const NAME: &'static str = "f64";
-    rough_squares!(f64);
+    rough_squares!(f64, f64x2, 2);
     #[inline(always)]
     fn f64(self) -> f64 {
         self

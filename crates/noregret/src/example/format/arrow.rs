@@ -16,7 +16,7 @@ use crate::example::Block;
 use crate::example::hash::mask;
 use crate::example::names::Schema;
 use crate::example::number::Number;
-use crate::example::text;
+use crate::example::{select, text};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
@@ -196,6 +196,14 @@ impl Plan {
             unlabelled: options.unlabelled,
         };
         Ok((Self::Lists(Box::new(lists)), about))
+    }
+
+    /// What was made of the flags that select columns.
+    pub(super) fn selects(&self) -> Option<&select::Plan> {
+        match self {
+            Self::Lists(_) => None,
+            Self::Columns(csv) => Some(&csv.plan),
+        }
     }
 
     /// Reads a batch into rows. What was `checked` before is not checked again; says whether it need not be in future.
@@ -435,6 +443,10 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
 impl Table for Ipc {
     fn about(&self) -> About {
         self.about.clone()
+    }
+
+    fn selects(&self) -> Option<&select::Plan> {
+        self.plan.selects()
     }
 
     fn next(&mut self) -> Result<Option<Arc<dyn Decoder>>, Failure> {

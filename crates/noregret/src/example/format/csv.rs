@@ -81,7 +81,7 @@ pub(super) struct Csv {
     places: Vec<u32>,
     pub(super) schema: Schema,
     pub(super) limit: Limit,
-    plan: Plan,
+    pub(super) plan: Plan,
     pub(super) skip: bool,
     pub(super) unlabelled: bool,
 }

@@ -165,6 +165,9 @@ pub trait Table: Send {
     /// What was found at the beginning.
     fn about(&self) -> About;
 
+    /// What was made of [`Options::selection`]; `None` where features have no names to select by.
+    fn selects(&self) -> Option<&Plan>;
+
     /// The next part; `None` after the last.
     fn next(&mut self) -> Result<Option<Arc<dyn Decoder>>, Failure>;
 }

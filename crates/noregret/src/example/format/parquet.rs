@@ -6,6 +6,7 @@ use super::{About, Decoder, Entry, Found, OpenError, Options, Problem, Scratch, 
 use crate::bytes::{Content, Failure};
 use crate::example::Block;
 use crate::example::names::Schema;
+use crate::example::select;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
@@ -161,6 +162,10 @@ impl Groups {
 impl Table for Groups {
     fn about(&self) -> About {
         self.about.clone()
+    }
+
+    fn selects(&self) -> Option<&select::Plan> {
+        self.plan.selects()
     }
 
     fn next(&mut self) -> Result<Option<Arc<dyn Decoder>>, Failure> {

@@ -132,7 +132,9 @@ impl Feed {
             }
             let table =
                 open(&self.options, content, &self.bytes_read).map_err(|error| refused(&name, error))?;
-            self.no_selection(entry, "is no text")?;
+            if table.selects().is_none() {
+                self.no_selection(entry, "has lists of numbers for features here")?;
+            }
             let about = table.about();
             return Ok(Some(self.enter(name, entry, about, None, 0, Open::Table(table))));
         }
@@ -154,7 +156,7 @@ impl Feed {
         };
         let opened = (entry.open)(&self.options, &chunk).map_err(|error| refused(&name, error))?;
         if opened.decoder.plan().is_none() {
-            self.no_selection(entry, "has none")?;
+            self.no_selection(entry, "has numbers for features")?;
         }
         let schema = opened.decoder.schema();
         let about = About { schema, options: self.options.clone(), meaning: entry };
@@ -169,8 +171,8 @@ impl Feed {
         let lists = self.options.selection.lists();
         let Some((flag, _)) = lists.into_iter().find(|(_, list)| !list.is_empty()) else { return Ok(()) };
         let message = format!(
-            "--{flag} takes names of columns, keys or namespaces of text, and the input's format {} {why}; leave the \
-             flag out",
+            "--{flag} takes names of columns, keys or namespaces, and the input's format {} {why}; leave the flag out, or \
+             give it with the data that this was made from",
             entry.name
         );
         Err(Box::new(Item::Error(UsageError(message).into())))

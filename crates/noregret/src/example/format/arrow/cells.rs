@@ -194,7 +194,7 @@ pub(super) fn rows<V: Native>(
     let columns: Option<Vec<_>> = record.columns().iter().map(|array| Column::new(array.as_ref())).collect();
     let columns = columns.unwrap_or_default();
     let schema = record.schema_ref();
-    per_row(record.num_rows(), csv.skip, block, scratch, |k, row| {
+    let found = per_row(record.num_rows(), csv.skip, block, scratch, |k, row| {
         let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
         for (at, (column, role)) in columns.iter().zip(&csv.roles).enumerate() {
             feature(csv, role, at, column.cell(k), row, &mut head).map_err(|fault| {
@@ -205,8 +205,11 @@ pub(super) fn rows<V: Native>(
         if head.label == Label::Missing && !csv.unlabelled {
             return Err(Fault::new(0, text::NO_LABEL));
         }
+        csv.plan.cross(row)?;
         Ok(head)
-    })
+    });
+    // The schema was asked about names already.
+    Found { met: u64::MAX, ..found }
 }
 
 fn feature<V: Number>(
@@ -226,7 +229,7 @@ fn feature<V: Number>(
         Role::Weight => {
             head.weight = cell.weight(csv.unlabelled).map_err(|message| Fault::new(at, message))?;
         }
-        Role::Feature { place, .. } => {
+        Role::Feature { place, prefix, factors } => {
             let value = match cell {
                 Cell::Absent => return Ok(()),
                 Cell::Text(word) => return csv.cell(role, at, word.as_bytes(), row, head),
@@ -237,6 +240,8 @@ fn feature<V: Number>(
             if value != V::ZERO {
                 csv.limit.check(*place, at)?;
                 row.place(*place, value);
+                let name = &prefix[..prefix.len() - 1];
+                row.parts.add(*factors, (*place, value), true, |text| text.extend_from_slice(name));
             }
         }
     }

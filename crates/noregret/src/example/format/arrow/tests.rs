@@ -2,6 +2,7 @@ use super::*;
 use crate::bytes::Input;
 use crate::error::Result;
 use crate::example::reader::CHUNK_BYTES;
+use crate::example::select::Selection;
 use crate::example::{Label, Reader};
 use arrow_array::builder::{
     FixedSizeListBuilder, Float32Builder, Float64Builder, Int64Builder, LargeListBuilder, ListBuilder,
@@ -101,9 +102,18 @@ fn columns_are_read_as_csv_of_the_same_values() {
         7,0,3,3e-46,1e-40,1,12,-1e3,nanna,x,spam,2\n";
     let source = folder.path().join("a.csv");
     std::fs::write(&source, csv).unwrap();
-    for bits in [None, Some(10)] {
-        let options =
-            Options { label: Some("y".into()), weight: Some("w".into()), bits, ..Options::default() };
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let selections = [
+        Selection::default(),
+        Selection { interactions: words(&["i*s", "f*g", "s*d*b", "b*b", "l*i"]), ..Selection::default() },
+        Selection { interactions: words(&["i*g"]), ignore: words(&["big", "l"]), keep: Vec::new() },
+        Selection { interactions: Vec::new(), ignore: Vec::new(), keep: words(&["s", "u"]) },
+    ];
+    for (bits, selection) in
+        [None, Some(10)].into_iter().flat_map(|bits| selections.clone().map(|s| (bits, s)))
+    {
+        let (label, weight) = (Some("y".into()), Some("w".into()));
+        let options = Options { bits, label, weight, selection, ..Options::default() };
         let expected = read::<f32>(&source, &options).unwrap();
         for path in files(folder.path(), &batch) {
             assert_eq!(read::<f32>(&path, &options).unwrap(), expected, "{}", path.display());
@@ -144,6 +154,10 @@ fn lists_of_any_kind_are_the_same_rows() {
         let batch = record(vec![("indices", indices), ("label", labels.clone()), ("values", values)]);
         for path in files(folder.path(), &batch) {
             assert_eq!(read::<f32>(&path, &Options::default()).unwrap().0, expected, "{}", path.display());
+            let mut named = Options::default();
+            named.selection.keep.push("a".into());
+            let refused = read::<f32>(&path, &named).unwrap_err().to_string();
+            assert!(refused.contains("--keep") && refused.contains("lists of numbers"), "{refused}");
         }
         // Folding is as for LIBSVM.
         let folded = Options { bits: Some(2), ..Options::default() };
