@@ -18,12 +18,12 @@ pub use windows::Window;
 use crate::error::{Error, Result, UsageError};
 use crate::example::{Features, Rows, Value};
 use crate::learner::{self, Mixture, Setup, Theorem};
-use crate::loss::{self, Loss, Told};
+use crate::loss::{self, Loss};
 use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Entered, Judge, Machine, Vector};
+use crate::round::{Diverged, Judge, Machine, Vector};
 use late::LATE;
 use passes::FirstPass;
 
@@ -55,40 +55,9 @@ pub struct Engine {
     late: u64,
 }
 
-/// What a round may bring at most, so that sums and squares over a whole stream stay finite.
-const LARGEST: f64 = 1e200;
-
-struct Bench<'a> {
-    loss: &'a dyn Loss,
-    book: &'a mut Book,
-    tally: &'a mut Tally,
-}
-
-impl Judge for Bench<'_> {
-    #[inline]
-    fn told(&self, z: f64, y: f64) -> Told {
-        self.loss.told(z, y)
-    }
-
-    #[inline]
-    fn enter(&mut self, round: &Entered) -> Result<(), Diverged> {
-        let &Entered { z, y, weight, loss, slope, norm_squared, .. } = round;
-        let alpha = weight * slope;
-        let sizes = z.abs() + (weight * loss).abs() + (alpha * z).abs() + alpha * alpha * norm_squared;
-        // A NaN is not below anything either.
-        let fits = sizes <= LARGEST;
-        if !fits {
-            return Err(Diverged { z, loss });
-        }
-        self.tally.enter(z, y, weight, slope);
-        if weight > 0.0 {
-            self.book.enter(round);
-        } else {
-            self.book.pass_over();
-        }
-        Ok(())
-    }
-}
+/// How a machine learns rows of one type of values.
+type Learn<V> =
+    fn(&mut (dyn Machine + 'static), Rows<'_, V>, &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
 
 impl Engine {
     /// A model that has seen nothing.
@@ -168,27 +137,33 @@ impl Engine {
 
     /// Learns rows in order. On an error the rows before it have been learned.
     pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
-        self.learn_by(rows, |machine, rows, judge| machine.learn_f32(rows, judge))
+        self.learn_by(rows, None, <dyn Machine>::learn_f32)
     }
 
     /// Learns rows of f64 values.
     pub fn learn_f64(&mut self, rows: Rows<'_, f64>) -> Result<()> {
-        self.learn_by(rows, |machine, rows, judge| machine.learn_f64(rows, judge))
+        self.learn_by(rows, None, <dyn Machine>::learn_f64)
     }
 
-    /// Learns rows, cut where a block of the ledger may end.
+    /// Learns rows, cut where a block of the ledger may end; predictions are appended to `noted`.
     fn learn_by<V: Value>(
         &mut self,
         rows: Rows<'_, V>,
-        mut learn: impl FnMut(&mut dyn Machine, Rows<'_, V>, &mut dyn Judge) -> Result<(), (usize, Diverged)>,
+        mut noted: Option<&mut Vec<f64>>,
+        learn: Learn<V>,
     ) -> Result<()> {
         limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut from = 0;
         while from < rows.len() {
             let until = usize::try_from(self.blocks.until_due()).unwrap_or(usize::MAX);
             let to = from + until.min(rows.len() - from);
-            let mut bench = Bench { loss: &*self.loss, book: self.blocks.open(), tally: &mut self.tally };
-            let done = learn(&mut *self.machine, rows.slice(from, to), &mut bench);
+            let mut judge = Judge {
+                loss: &*self.loss,
+                book: self.blocks.open(),
+                tally: &mut self.tally,
+                noted: noted.as_deref_mut(),
+            };
+            let done = learn(&mut *self.machine, rows.slice(from, to), &mut judge);
             self.explain(done)?;
             self.end_block();
             from = to;

@@ -2,7 +2,11 @@
 //!
 //! The loop is compiled once per learner and value type, so that the feature loops inside `predict`
 //! and `update` are concrete. What does not depend on the learner (the loss, the ledger's scalars,
-//! the counts) is asked once per row through [`Judge`].
+//! the counts) is asked once per row of the [`Judge`].
+
+mod judge;
+
+pub use judge::Judge;
 
 use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Slot, Slots, Theorem};
@@ -31,16 +35,6 @@ pub struct Entered {
     pub model: Option<f64>,
 }
 
-/// The learner-independent half of a round.
-pub trait Judge {
-    /// What the loss says of the prediction `z` for the label `y`.
-    fn told(&self, z: f64, y: f64) -> Told;
-
-    /// Enters a round in the ledger and the counts; or nothing of it, if a number leaves the range of
-    /// f64.
-    fn enter(&mut self, round: &Entered) -> Result<(), Diverged>;
-}
-
 /// A number left the range of f64.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diverged {
@@ -56,7 +50,7 @@ pub fn learn<L: Learner, V: Value>(
     learner: &mut L,
     slots: &mut Slots<L::Slot>,
     rows: Rows<'_, V>,
-    judge: &mut dyn Judge,
+    judge: &mut Judge<'_>,
 ) -> Result<(), (usize, Diverged)> {
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
     // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
@@ -64,8 +58,8 @@ pub fn learn<L: Learner, V: Value>(
     let mut longest = 0.0;
     for k in 0..rows.len() {
         let row = rows.row(k);
-        if L::FETCHES && k + 1 < rows.len() {
-            slots.fetch(rows.row(k + 1).x);
+        if k + 1 < rows.len() {
+            learner.fetch(slots, rows.row(k + 1).x);
         }
         let z = learner.foresee(slots, row.x);
         let Told { value: loss, slope, floor } = judge.told(z, row.y);
@@ -113,7 +107,7 @@ pub fn learn_late<L: Learner, V: Value>(
     learner: &mut L,
     slots: &mut Slots<L::Slot>,
     round: Late<'_, V>,
-    judge: &mut dyn Judge,
+    judge: &mut Judge<'_>,
 ) -> Result<(), Diverged> {
     let Late { x, z, y, weight } = round;
     let now = learner.foresee(slots, x);
@@ -181,11 +175,11 @@ pub struct Saved {
 /// A learner with its slots, behind one pointer: called once per block, never per feature.
 pub trait Machine: Send + Sync {
     /// Learns rows of f32 values.
-    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
     /// Learns rows of f64 values.
-    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)>;
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
     /// Learns a row whose label came late.
-    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut dyn Judge) -> Result<(), Diverged>;
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Diverged>;
     /// Predicts one row of f32 values.
     fn predict_f32(&self, x: Features<'_, f32>) -> f64;
     /// Predicts one row of f64 values.
@@ -200,7 +194,7 @@ pub trait Machine: Send + Sync {
     fn averaged(&self) -> Option<Vector>;
     /// The ledger's `S`.
     fn s(&self) -> Vector;
-    /// See [`Learner::own_books`].
+    /// See [`Learner::own_ledgers`].
     fn own_ledgers(&self) -> Vec<(OwnBook, Vector)>;
     /// See [`Learner::mixture`].
     fn mixture(&self) -> Option<Mixture>;
@@ -228,25 +222,16 @@ pub fn boxed<L: Learner>(learner: L, bias: bool) -> Box<dyn Machine> {
     Box::new(Boxed { learner, slots: Slots::new(bias) })
 }
 
-impl<L: Learner> Boxed<L> {
-    fn vector(&self, read: impl Fn(&Cell<L::Slot>) -> f64) -> Vector {
-        Vector {
-            features: self.slots.cells.iter().map(&read).collect(),
-            bias: self.slots.bias.as_ref().map(&read),
-        }
-    }
-}
-
 impl<L: Learner> Machine for Boxed<L> {
-    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)> {
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
     }
 
-    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut dyn Judge) -> Result<(), (usize, Diverged)> {
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
     }
 
-    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut dyn Judge) -> Result<(), Diverged> {
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Diverged> {
         learn_late(&mut self.learner, &mut self.slots, round, judge)
     }
 
@@ -259,7 +244,7 @@ impl<L: Learner> Machine for Boxed<L> {
     }
 
     fn weights(&self) -> Vector {
-        self.vector(|c| self.learner.weight(c))
+        self.slots.vector(|c| self.learner.weight(c))
     }
 
     fn is_linear(&self) -> bool {
@@ -273,16 +258,15 @@ impl<L: Learner> Machine for Boxed<L> {
     fn averaged(&self) -> Option<Vector> {
         let probe = Cell::default();
         self.learner.average(&probe)?;
-        Some(self.vector(|c| self.learner.average(c).unwrap_or(0.0)))
+        Some(self.slots.vector(|c| self.learner.average(c).unwrap_or(0.0)))
     }
 
     fn s(&self) -> Vector {
-        self.vector(|c| c.s)
+        self.slots.vector(|c| c.s)
     }
 
     fn own_ledgers(&self) -> Vec<(OwnBook, Vector)> {
-        let books = self.learner.own_books().into_iter().enumerate();
-        books.map(|(k, book)| (book, self.vector(|c| self.learner.own_s(k, c)))).collect()
+        self.learner.own_ledgers(&self.slots)
     }
 
     fn mixture(&self) -> Option<Mixture> {
@@ -309,7 +293,7 @@ impl<L: Learner> Machine for Boxed<L> {
         let mut fields: Vec<(String, Vector)> = <L::Slot as Slot>::FIELDS
             .iter()
             .enumerate()
-            .map(|(k, name)| ((*name).to_owned(), self.vector(|c| c.state.get(k))))
+            .map(|(k, name)| ((*name).to_owned(), self.slots.vector(|c| c.state.get(k))))
             .collect();
         fields.push(("s".to_owned(), self.s()));
         Saved {

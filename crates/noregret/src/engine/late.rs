@@ -1,9 +1,9 @@
 //! Labels that come late: the model has moved on since it predicted.
 
-use super::{Bench, Engine, limit};
+use super::{Engine, limit};
 use crate::error::Result;
 use crate::example::{Features, Rows};
-use crate::round::Late;
+use crate::round::{Judge, Late};
 
 /// Why theorems, which let every update come before the next prediction, say nothing.
 pub(super) const LATE: &str = "labels came late";
@@ -32,9 +32,10 @@ impl Engine {
             weights: &[weight],
         };
         limit::check(self.entry.name, self.largest_dimension(), row)?;
-        let mut bench = Bench { loss: &*self.loss, book: self.blocks.open(), tally: &mut self.tally };
+        let book = self.blocks.open();
+        let mut judge = Judge { loss: &*self.loss, book, tally: &mut self.tally, noted: None };
         let done =
-            self.machine.learn_late(Late { x, z, y, weight }, &mut bench).map_err(|diverged| (0, diverged));
+            self.machine.learn_late(Late { x, z, y, weight }, &mut judge).map_err(|diverged| (0, diverged));
         self.explain(done)?;
         self.late += 1;
         self.end_block();

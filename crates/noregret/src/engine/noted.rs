@@ -3,38 +3,18 @@
 use super::Engine;
 use crate::error::{Error, Result};
 use crate::example::Rows;
-use crate::loss::Told;
 use crate::report::Tally;
-use crate::round::{Diverged, Entered, Judge};
-
-/// A judge that notes every prediction.
-struct Noted<'a> {
-    judge: &'a mut dyn Judge,
-    z: &'a mut Vec<f64>,
-}
-
-impl Judge for Noted<'_> {
-    #[inline]
-    fn told(&self, z: f64, y: f64) -> Told {
-        self.judge.told(z, y)
-    }
-
-    #[inline]
-    fn enter(&mut self, round: &Entered) -> Result<(), Diverged> {
-        self.z.push(round.z);
-        self.judge.enter(round)
-    }
-}
+use crate::round::Machine;
 
 impl Engine {
     /// Learns rows like [`Engine::learn`] and appends what it predicted for each of them.
     pub(crate) fn learn_noting(&mut self, rows: Rows<'_, f32>, z: &mut Vec<f64>) -> Result<()> {
-        self.learn_by(rows, |machine, rows, judge| machine.learn_f32(rows, &mut Noted { judge, z }))
+        self.learn_by(rows, Some(z), <dyn Machine>::learn_f32)
     }
 
     /// The same for rows of f64 values.
     pub(crate) fn learn_noting_f64(&mut self, rows: Rows<'_, f64>, z: &mut Vec<f64>) -> Result<()> {
-        self.learn_by(rows, |machine, rows, judge| machine.learn_f64(rows, &mut Noted { judge, z }))
+        self.learn_by(rows, Some(z), <dyn Machine>::learn_f64)
     }
 
     /// An engine in the same state, to the bit, in the first pass.

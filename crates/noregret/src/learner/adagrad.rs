@@ -66,6 +66,7 @@ struct Adaptive<M> {
 }
 
 impl<M: Mean> Slot for Adaptive<M> {
+    type Align = ();
     const FIELDS: &'static [&'static str] = if M::KEPT { &["w", "squares", "b"] } else { &["w", "squares"] };
     fn get(&self, k: usize) -> f64 {
         [self.w, self.squares, self.mean.get()][k]
@@ -93,7 +94,7 @@ impl<M: Mean> Learner for AdaGrad<M> {
             return;
         }
         let (eta, slope, t) = (self.eta, o.slope, self.t as f64);
-        slots.enter(x, slope, |cell, xi| {
+        slots.enter_briefly(x, slope, |cell, xi| {
             let g = slope * xi;
             let state = &mut cell.state;
             state.squares += g * g;

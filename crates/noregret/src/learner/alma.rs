@@ -135,7 +135,7 @@ impl Learner for Alma {
         if corrected || o.slope != 0.0 {
             let dv = step * o.y / (self.a * length);
             let dv = if corrected { dv } else { 0.0 };
-            slots.enter(x, o.slope, |cell, xi| cell.state.v += dv * xi);
+            slots.enter_briefly(x, o.slope, |cell, xi| cell.state.v += dv * xi);
         }
         if corrected {
             self.project(slots, margin, step);

@@ -119,6 +119,7 @@ impl Default for Belief {
 }
 
 impl Slot for Belief {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["w", "sigma"];
     fn get(&self, k: usize) -> f64 {
         [self.w, self.sigma][k]
@@ -185,7 +186,7 @@ impl Learner for Full {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
         if self.counts.moves(o) {
-            slots.enter(x, o.slope, |_, _| {});
+            slots.enter_briefly(x, o.slope, |_, _| {});
             let scale = (o.weight / self.counts.r).sqrt();
             self.triangle.fold(slots, x, 1.0, scale, scale * o.y);
         }

@@ -21,8 +21,8 @@
 //! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
 //! what depends on the loss.
 //!
-//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same two cache
-//! lines, the first of them light so that many features are on their way from memory at once.
+//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same cache
+//! line, the first of them light so that many features are on their way from memory at once.
 //!
 //! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about
 //! fixed models (the others' would cost another 8 bytes a feature each).
@@ -39,11 +39,11 @@ mod tests;
 
 pub use mixture::{Member, Mixture, Moment};
 
-use super::slots::{Cell, Slots};
+use super::slots::{Cell, Slots, fetch_all};
 use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
-use crate::round::{Machine, boxed};
+use crate::round::{Machine, Vector, boxed};
 use mixing::{Mixed, Mixing};
 use rule::{Convex, Logistic, Rule};
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,8 @@ fn either<R: Rule>(setup: &Setup<'_>, rule: R) -> Box<dyn Machine> {
 
 /// The members' names, in their order.
 const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "bayes", "bayes-drift", "coin"];
+/// The vector of the slow descent's ledger, in model files.
+const SLOW_S: &str = "s.descent-slow";
 /// The descents' rates.
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 /// Slopes below this are none: their squares would leave the range of f32.
@@ -118,6 +120,10 @@ struct Auto<R: Rule, B> {
     heaviest: usize,
     /// The scalars of the slow descent's ledger: `K`, and what its rounding is measured by.
     slow: [f64; 3],
+    /// Its vector, apart from the cells so that these fill a cache line, and the bias's part of it.
+    #[serde(skip)]
+    slow_s: Vec<f64>,
+    slow_bias: f64,
     history: Vec<Moment>,
     #[serde(skip)]
     tracking: bool,
@@ -170,6 +176,8 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             mixing: Mixing::new(rule.stacking().is_some()),
             heaviest: 0,
             slow: [0.0; 3],
+            slow_s: Vec::new(),
+            slow_bias: 0.0,
             history: Vec::new(),
             tracking,
             rule,
@@ -254,6 +262,11 @@ impl<R: Rule, B: Beside> Auto<R, B> {
 impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     type Slot = Pool<B>;
 
+    fn fetch<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
+        slots.fetch(x);
+        fetch_all(&self.slow_s, x);
+    }
+
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
         self.ask(slots, x, |_, _, _| ()).mixed.z
     }
@@ -289,10 +302,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
 
         // First touch: scales, sums of squares, and how far each member's prediction will move.
-        let entered = c * rule.slope(z[0], y);
+        let entered = c * rule.slope_at(z[0], y, &told[0]);
         // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
         let steep = |k: usize| {
-            let slope = ((c * told[k].1) as f32).clamp(-STEEPEST, STEEPEST);
+            let slope = ((c * told[k].slope) as f32).clamp(-STEEPEST, STEEPEST);
             if slope.abs() > FLATTEST { slope } else { 0.0 }
         };
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
@@ -300,8 +313,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let prior = (root / VARIANCE) as f32;
         let (mut ways, mut last_way) = (f32x4::ZERO, 0f32);
         let mut noted = heard.iter_mut();
-        slots.enter(x, o.slope, |cell, xi| {
-            cell.state.s += entered * xi;
+        slots.enter(x, o.slope, |cell, _| {
             let Some(heard) = noted.next() else { return };
             let state = &mut cell.state.state;
             if heard.inverse != state.inverse {
@@ -316,6 +328,13 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             ways += f32x4::splat(v * v) * heard.rates.0;
             last_way += v * v * heard.rates.1;
         });
+        if x.end() > self.slow_s.len() {
+            self.slow_s.resize(slots.cells.len(), 0.0);
+        }
+        for (i, xi) in x.iter() {
+            self.slow_s[i] += entered * xi;
+        }
+        self.slow_bias += entered;
         let [w0, w1, w2, w3] = ways.to_array();
         let ways = [w0, w1, w2, w3, last_way];
 
@@ -323,16 +342,16 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let mut moves = [0f32; WEIGHTED];
         let mut bends = [0f32; WEIGHTED];
         for k in (0..DESCENTS).filter(|&k| slopes[k] != 0.0) {
-            let u = rule.descend(margins[k], y, c, scale[k] * f64::from(ways[k]));
+            let u = rule.descend(margins[k], y, c, scale[k] * f64::from(ways[k]), &told[k]);
             moves[k] = (-u * scale[k]) as f32;
         }
         for k in DESCENTS..WEIGHTED {
-            let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]));
+            let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]), &told[k]);
             moves[k] = (-u * gain) as f32;
             // Precisions that fade away would end among the slowest of numbers.
             bends[k] = (h as f32).clamp(1e-20, STEEPEST);
         }
-        let slope = c * told[COIN].1;
+        let slope = c * told[COIN].slope;
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
@@ -400,14 +419,25 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         theorem
     }
 
-    fn own_books(&self) -> Vec<OwnBook> {
+    fn own_ledgers(&self, slots: &Slots<Pool<B>>) -> Vec<(OwnBook, Vector)> {
+        if !self.rule.grounded() {
+            return Vec::new();
+        }
         let [k, magnitude, reach] = self.slow;
         let book = OwnBook { name: NAMES[0].into(), k, magnitude: Some(magnitude), reach: Some(reach) };
-        if self.rule.grounded() { vec![book] } else { Vec::new() }
+        let mut features = self.slow_s.clone();
+        features.resize(slots.cells.len(), 0.0);
+        vec![(book, Vector { features, bias: slots.bias.is_some().then_some(self.slow_bias) })]
     }
 
-    fn own_s(&self, _which: usize, cell: &Cell<Pool<B>>) -> f64 {
-        cell.state.s
+    fn arrays(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![(SLOW_S, self.slow_s.clone())]
+    }
+
+    fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
+        let [(name, s)] = arrays else { return false };
+        self.slow_s.clone_from(s);
+        name == SLOW_S
     }
 
     fn mixture(&self) -> Option<Mixture> {

@@ -86,6 +86,7 @@ struct Bettor {
 }
 
 impl Slot for Bettor {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["won", "rounds", "scale"];
     fn get(&self, k: usize) -> f64 {
         [self.won, self.rounds, self.scale][k]

@@ -74,7 +74,7 @@ impl Learner for FollowTheLeader {
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
         if self.in_box {
             if o.slope != 0.0 {
-                slots.enter(x, o.slope, |_, _| {});
+                slots.enter_briefly(x, o.slope, |_, _| {});
             }
             return;
         }

@@ -95,6 +95,7 @@ struct Proximal {
 }
 
 impl Slot for Proximal {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["w", "z", "n"];
     fn get(&self, k: usize) -> f64 {
         [self.w, self.z, self.n][k]

@@ -87,7 +87,7 @@ impl Scaled {
             }
             let dv = -step / self.a;
             let sum_a = self.sum_a;
-            slots.enter(x, outcome.slope, |cell, xi| {
+            slots.enter_briefly(x, outcome.slope, |cell, xi| {
                 let change = dv * xi;
                 cell.state.v += change;
                 cell.state.mean.add(sum_a * change);
@@ -200,7 +200,7 @@ impl OfLedger {
             let sx = if self.a == 0.0 { slots.dot(x, |c| c.s) } else { outcome.now / self.a };
             let sum_a = self.sum_a;
             let slope = outcome.slope;
-            slots.enter(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));
+            slots.enter_briefly(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));
             let before = self.q;
             self.q = before + 2.0 * slope * sx + grown;
             self.drift += LOST * (before + grown);

@@ -175,7 +175,7 @@ impl Learner for KernelPerceptron {
         if o.slope == 0.0 {
             return;
         }
-        slots.enter(x, o.slope, |_, _| {});
+        slots.enter_briefly(x, o.slope, |_, _| {});
         // A mistake has a nonzero slope under both losses, so the slots know the row.
         if o.y * o.z > 0.0 {
             return;

@@ -86,7 +86,7 @@ impl Learner for MaxOver {
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
-        slots.enter(x, o.slope, |_, _| {});
+        slots.enter_briefly(x, o.slope, |_, _| {});
         self.weighted |= o.weight != 1.0;
         self.store.push(x, o.weight * o.y);
         while self.store.len() as u64 > self.budget {

@@ -40,14 +40,14 @@ mod voted_perceptron;
 mod winnow;
 
 pub use auto::{Member, Mixture, Moment};
-pub use slots::{Cell, Slot, Slots};
+pub use slots::{Cell, Line, Slot, Slots};
 pub use theorem::{Constants, Theorem};
 
 use crate::error::UsageError;
 use crate::example::{Features, Value};
 use crate::loss::Loss;
 use crate::parameter::{Parameter, Parameters};
-use crate::round::Machine;
+use crate::round::{Machine, Vector};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::borrow::Cow;
 
@@ -112,8 +112,13 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// computed.
     const RESTS: bool = false;
 
-    /// Whether a slot is so large that those of the next row had better be on their way during this one.
-    const FETCHES: bool = size_of::<Cell<Self::Slot>>() > 32;
+    /// Told of the next row before this one is learned: a large slot had better be on its way by then.
+    #[inline(always)]
+    fn fetch<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
+        if size_of::<Cell<Self::Slot>>() > 32 {
+            slots.fetch(x);
+        }
+    }
 
     /// `<w, x>` for the current iterate. Asking never changes the model.
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;
@@ -162,15 +167,10 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The theorem that speaks of this run.
     fn theorem(&self) -> Theorem;
 
-    /// Ledgers besides the one in [`Cell::s`] that the learner keeps in its own state: their scalars
-    /// and, by [`Learner::own_s`], their vectors.
-    fn own_books(&self) -> Vec<OwnBook> {
+    /// Ledgers besides the one in [`Cell::s`] that the learner keeps in its own state: their scalars and their
+    /// vectors.
+    fn own_ledgers(&self, _slots: &Slots<Self::Slot>) -> Vec<(OwnBook, Vector)> {
         Vec::new()
-    }
-
-    /// The vector of ledger `which` of [`Learner::own_books`].
-    fn own_s(&self, _which: usize, _cell: &Cell<Self::Slot>) -> f64 {
-        0.0
     }
 
     /// How the members of a mixture stand.

@@ -139,7 +139,7 @@ impl Learner for Full {
         if o.slope == 0.0 {
             return;
         }
-        slots.enter(x, o.slope, |_, _| {});
+        slots.enter_briefly(x, o.slope, |_, _| {});
         let beta = self.rate.beta(o);
         let scale = beta.sqrt() * o.slope;
         let target = scale * o.z - 1.0 / beta.sqrt();
@@ -193,6 +193,7 @@ struct Curved {
 }
 
 impl Slot for Curved {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["w", "squares"];
     fn get(&self, k: usize) -> f64 {
         [self.w, self.squares][k]

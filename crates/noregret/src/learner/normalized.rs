@@ -74,6 +74,7 @@ struct InUnits {
 }
 
 impl Slot for InUnits {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["w", "squares", "scale"];
     fn get(&self, k: usize) -> f64 {
         [self.w, self.squares, self.scale][k]

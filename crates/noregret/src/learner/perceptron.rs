@@ -16,7 +16,7 @@ use super::iterate::Scaled;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
 use super::{Entry, Learner, Losses, Outcome, OwnBook, Theorem};
 use crate::example::{Features, Value};
-use crate::round::boxed;
+use crate::round::{Vector, boxed};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -96,12 +96,8 @@ impl<M: Mean> Learner for Perceptron<M> {
         Theorem::new("perceptron", &[("M", self.mistakes)])
     }
 
-    fn own_books(&self) -> Vec<OwnBook> {
+    fn own_ledgers(&self, slots: &Slots<Weight<M>>) -> Vec<(OwnBook, Vector)> {
         let book = OwnBook { name: "mistakes".into(), k: self.mistakes, magnitude: None, reach: None };
-        if self.hinge { vec![book] } else { Vec::new() }
-    }
-
-    fn own_s(&self, _which: usize, cell: &Cell<Weight<M>>) -> f64 {
-        -self.w.weight(cell)
+        if self.hinge { vec![(book, slots.vector(|c| -self.w.weight(c)))] } else { Vec::new() }
     }
 }

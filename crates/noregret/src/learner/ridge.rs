@@ -80,7 +80,7 @@ impl Learner for Ridge {
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
-        slots.enter(x, o.slope, |_, _| {});
+        slots.enter_briefly(x, o.slope, |_, _| {});
         let (start, root) = ((self.alpha / 2.0).sqrt(), o.weight.sqrt());
         let residual = self.triangle.fold(slots, x, start, root, root * o.y);
         self.residuals += residual * residual;

@@ -91,7 +91,7 @@ impl Learner for SecondOrder {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, o: &Outcome) {
         if o.slope != 0.0 {
-            slots.enter(x, o.slope, |_, _| {});
+            slots.enter_briefly(x, o.slope, |_, _| {});
         }
         // A mistake has a nonzero slope under both losses, so the slots know the row.
         if o.y * o.z <= 0.0 {

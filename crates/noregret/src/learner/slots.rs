@@ -7,11 +7,15 @@
 mod pages;
 
 use crate::example::{Features, Value};
+use crate::round::Vector;
+use std::fmt::Debug;
 
 /// The state a learner keeps for one feature, as a fixed list of named numbers.
 pub trait Slot: Copy + Default + Send + Sync + 'static {
     /// Names of the numbers, as they stand in a model file.
     const FIELDS: &'static [&'static str];
+    /// How its cell lies in memory: `()` for one after the other, [`Line`] for the start of a cache line each.
+    type Align: Copy + Debug + Default + Send + Sync + 'static;
     /// Number `k`.
     fn get(&self, k: usize) -> f64;
     /// Sets number `k`.
@@ -19,6 +23,7 @@ pub trait Slot: Copy + Default + Send + Sync + 'static {
 }
 
 impl Slot for () {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &[];
     fn get(&self, _: usize) -> f64 {
         0.0
@@ -26,19 +31,25 @@ impl Slot for () {
     fn set(&mut self, _: usize, _: f64) {}
 }
 
+/// Has a cell begin at a cache line: for cells that fill one, so that a feature is one line and not two.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Line;
+
 /// One feature: the learner's state and the ledger's `S_i`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Cell<T> {
+pub struct Cell<T: Slot> {
     /// The learner's.
     pub state: T,
     /// The ledger's.
     pub s: f64,
+    align: [T::Align; 0],
 }
 
 /// All features, and the constant one apart from them.
 #[derive(Clone, Debug)]
-pub struct Slots<T> {
+pub struct Slots<T: Slot> {
     /// The constant feature, if there is one. Its value is 1 in every row.
     pub bias: Option<Cell<T>>,
     /// By feature index; grows as features appear.
@@ -54,27 +65,39 @@ impl<T: Slot> Slots<T> {
     /// `sum of read(cell_i) x_i`, the bias included. Features never seen count as 0.
     #[inline(always)]
     pub fn dot<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> f64 {
-        let n = if x.end() <= self.cells.len() {
-            x.indices.len()
-        } else {
-            x.indices.partition_point(|&i| (i as usize) < self.cells.len())
-        };
-        let (indices, values) = (&x.indices[..n], &x.values[..n]);
         let cells = self.cells.as_slice();
+        let values = &x.values[..x.indices.len()];
         // Four accumulators: one chain of additions would wait for each addition's latency.
         let mut sums = [0.0; 4];
-        let (mut i4, mut v4) = (indices.chunks_exact(4), values.chunks_exact(4));
+        let (mut i4, mut v4) = (x.indices.chunks_exact(4), values.chunks_exact(4));
         for (i, v) in (&mut i4).zip(&mut v4) {
-            sums[0] += read(&cells[i[0] as usize]) * v[0].f64();
-            sums[1] += read(&cells[i[1] as usize]) * v[1].f64();
-            sums[2] += read(&cells[i[2] as usize]) * v[2].f64();
-            sums[3] += read(&cells[i[3] as usize]) * v[3].f64();
+            // Where one is beyond, so are all that follow it.
+            let (Some(a), Some(b), Some(c), Some(d)) = (
+                cells.get(i[0] as usize),
+                cells.get(i[1] as usize),
+                cells.get(i[2] as usize),
+                cells.get(i[3] as usize),
+            ) else {
+                return self.dot_of_seen(x, read);
+            };
+            sums[0] += read(a) * v[0].f64();
+            sums[1] += read(b) * v[1].f64();
+            sums[2] += read(c) * v[2].f64();
+            sums[3] += read(d) * v[3].f64();
         }
         let mut sum = self.bias.as_ref().map_or(0.0, &read);
         for (&i, v) in i4.remainder().iter().zip(v4.remainder()) {
-            sum += read(&cells[i as usize]) * v.f64();
+            let Some(cell) = cells.get(i as usize) else { break };
+            sum += read(cell) * v.f64();
         }
         (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum
+    }
+
+    /// The same for a row with features that were never seen, which are its last.
+    #[cold]
+    fn dot_of_seen<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> f64 {
+        let seen = x.indices.partition_point(|&i| (i as usize) < self.cells.len());
+        self.dot(Features { indices: &x.indices[..seen], values: &x.values[..seen] }, read)
     }
 
     /// Adds `alpha x` to `S` and lets the learner change the same cells: `step(cell, x_i)`.
@@ -103,14 +126,32 @@ impl<T: Slot> Slots<T> {
         }
     }
 
+    /// The same for a step of a few operations, which is compiled twice: features in a loop of their own take half as
+    /// many instructions.
+    #[inline(always)]
+    pub fn enter_briefly<V: Value>(
+        &mut self,
+        x: Features<'_, V>,
+        alpha: f64,
+        mut step: impl FnMut(&mut Cell<T>, f64),
+    ) {
+        self.grow(x.end());
+        let cells = self.cells.as_mut_slice();
+        for (&i, v) in x.indices.iter().zip(x.values) {
+            let (cell, v) = (&mut cells[i as usize], v.f64());
+            cell.s += alpha * v;
+            step(cell, v);
+        }
+        if let Some(cell) = &mut self.bias {
+            cell.s += alpha;
+            step(cell, 1.0);
+        }
+    }
+
     /// Has the cells of a row that comes later brought to the processor.
     #[inline]
     pub fn fetch<V: Value>(&self, x: Features<'_, V>) {
-        for &i in x.indices {
-            if let Some(cell) = self.cells.get(i as usize) {
-                pages::fetch(cell);
-            }
-        }
+        fetch_all(&self.cells, x);
     }
 
     /// The same cells in the same order once more, in a round that has entered its row.
@@ -156,6 +197,11 @@ impl<T: Slot> Slots<T> {
         self.cells.iter_mut().chain(&mut self.bias)
     }
 
+    /// One number of every cell.
+    pub fn vector(&self, read: impl Fn(&Cell<T>) -> f64) -> Vector {
+        Vector { features: self.cells.iter().map(&read).collect(), bias: self.bias.as_ref().map(&read) }
+    }
+
     /// `sum of read(cell)^2`.
     pub fn norm_squared(&self, read: impl Fn(&Cell<T>) -> f64) -> f64 {
         self.iter().map(|c| read(c) * read(c)).sum()
@@ -169,6 +215,16 @@ impl<T: Slot> Slots<T> {
     /// Whether there is no coordinate.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Has what a table holds for the features of a row brought to the processor.
+#[inline]
+pub(super) fn fetch_all<T, V: Value>(table: &[T], x: Features<'_, V>) {
+    for &i in x.indices {
+        if let Some(value) = table.get(i as usize) {
+            pages::fetch(value);
+        }
     }
 }
 
@@ -224,6 +280,7 @@ impl Mean for KeptMean {
 pub(super) struct Dual<M>(pub(super) M);
 
 impl<M: Mean> Slot for Dual<M> {
+    type Align = ();
     const FIELDS: &'static [&'static str] = if M::KEPT { &["b"] } else { &[] };
     fn get(&self, _: usize) -> f64 {
         self.0.get()
@@ -244,6 +301,7 @@ pub(super) struct Weight<M> {
 }
 
 impl<M: Mean> Slot for Weight<M> {
+    type Align = ();
     const FIELDS: &'static [&'static str] = if M::KEPT { &["v", "b"] } else { &["v"] };
     fn get(&self, k: usize) -> f64 {
         if k == 0 { self.v } else { self.mean.get() }

@@ -97,6 +97,7 @@ struct Stamped {
 }
 
 impl Slot for Stamped {
+    type Align = ();
     const FIELDS: &'static [&'static str] = &["w", "truncated"];
     fn get(&self, k: usize) -> f64 {
         [self.w, self.truncated][k]

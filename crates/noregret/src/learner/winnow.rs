@@ -24,7 +24,7 @@ use super::slots::{Cell, NoMean, Slots, Weight};
 use super::{Entry, Learner, Losses, Outcome, OwnBook, Theorem, refuse_average};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
-use crate::round::boxed;
+use crate::round::{Vector, boxed};
 use serde::{Deserialize, Serialize};
 
 /// Where exponents end.
@@ -101,12 +101,8 @@ impl Learner for Winnow {
         Theorem::new("winnow", &[("eta", self.eta), ("M", self.mistakes), ("sum_x2_mistakes", self.squares)])
     }
 
-    fn own_books(&self) -> Vec<OwnBook> {
+    fn own_ledgers(&self, slots: &Slots<Self::Slot>) -> Vec<(OwnBook, Vector)> {
         let book = OwnBook { name: "mistakes".into(), k: self.mistakes, magnitude: None, reach: None };
-        if self.hinge { vec![book] } else { Vec::new() }
-    }
-
-    fn own_s(&self, _which: usize, cell: &Cell<Self::Slot>) -> f64 {
-        -cell.state.v
+        if self.hinge { vec![(book, slots.vector(|c| -c.state.v))] } else { Vec::new() }
     }
 }

@@ -13,7 +13,7 @@
 //! divided by the mixability gap so far (nearly AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
 //! share: Herbster, Warmuth 1998.
 
-use super::rule::Rule;
+use super::rule::{Rule, Told};
 use super::slot::MEMBERS;
 use super::stack::{Asked, Stack};
 use serde::{Deserialize, Serialize};
@@ -79,10 +79,11 @@ impl<const N: usize> Hedge<N> {
     }
 }
 
-/// `exp(-x)`; nothing where that would be near the end of f64, which costs time and changes nothing.
+/// `exp(-x)`; nothing where that is too little to be seen in a sum with 1: no prediction of a probability is below
+/// `exp(-50)`, so that even an expert who alone is right would add `exp(-70)` of what the others say.
 #[inline]
 fn shrink(x: f64) -> f64 {
-    if x > 700.0 { 0.0 } else { (-x).exp() }
+    if x > 120.0 { 0.0 } else { (-x).exp() }
 }
 
 /// The state of all three, and of the weights over them.
@@ -157,17 +158,17 @@ impl Mixing {
         &mut self,
         rule: &R,
         mixed: &Mixed,
-        told: &[(f64, f64, Option<f64>); MEMBERS],
+        told: &[Told; MEMBERS],
         (y, c): (f64, f64),
         tracking: bool,
     ) {
         let rate = rule.rate();
         let eta = self.members.eta(rate);
-        let losses = &told.map(|(loss, _, _)| c * loss);
+        let losses = &told.map(|told| c * told.loss);
         let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        for ((v, loss), (_, _, known)) in self.share.iter_mut().zip(losses).zip(told) {
-            *v *= match known {
-                Some(known) if c == 1.0 => *known,
+        for ((v, loss), told) in self.share.iter_mut().zip(losses).zip(told) {
+            *v *= match told.right {
+                Some(right) if c == 1.0 => right,
                 _ => shrink(eta * (loss - least)),
             };
         }
@@ -181,7 +182,7 @@ impl Mixing {
         if tracking {
             return;
         }
-        let lost = |k: usize| c * rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).0;
+        let lost = |k: usize| c * rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).loss;
         self.ways.update(&std::array::from_fn(lost), rate);
         if let (Some(stack), Some(kind)) = (&mut self.stack, rule.stacking()) {
             stack.update(kind, &mixed.asked, y, c);

@@ -19,9 +19,12 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn loss(&self, z: f64, y: f64) -> f64;
     /// Its slope.
     fn slope(&self, z: f64, y: f64) -> f64;
-    /// The loss of a member that predicted `z`, its slope where its weights said `m`, and
-    /// `exp(-eta loss)` where the point holds that already.
-    fn told(&self, point: (f64, f64), z: f64, m: f64, y: f64) -> (f64, f64, Option<f64>);
+    /// What a member that predicted `z` is told, whose weights said `m`.
+    fn told(&self, point: (f64, f64), z: f64, m: f64, y: f64) -> Told;
+    /// The slope of the loss at the prediction itself, where `told` is what its member was told.
+    fn slope_at(&self, z: f64, y: f64, _told: &Told) -> f64 {
+        self.slope(z, y)
+    }
     /// Takes note of a label, before the members learn from it.
     fn note(&self, memory: &mut Self::Memory, y: f64);
     /// The unit of a weight that multiplies `x/s`: the size of the labels, or 1.
@@ -30,10 +33,11 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn gain(&self, memory: &Self::Memory) -> f64;
     /// No slope is larger (so far).
     fn steepest(&self, memory: &mut Self::Memory, slope: f64) -> f64;
-    /// The slope `u` by which a descent moves: `m` becomes `m - kappa u`. `c` is the weight.
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64) -> f64;
+    /// The slope `u` by which a descent moves: `m` becomes `m - kappa u`. `c` is the weight, `told` what the member
+    /// was told.
+    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, told: &Told) -> f64;
     /// The same for a Bayesian, `u = c slope(m - v u)`, and the curvature there.
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64) -> (f64, f64);
+    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64);
     /// A prediction as a pair of numbers whose weighted means are what blending means.
     fn point(&self, z: f64) -> (f64, f64);
     /// The prediction of a blended point.
@@ -48,6 +52,17 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn stacking(&self) -> Option<Stacking>;
 }
 
+/// What a member is told of its prediction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// The loss of the prediction.
+    pub(super) loss: f64,
+    /// The slope where the weights said `m`.
+    pub(super) slope: f64,
+    /// `exp(-eta loss)`, where that is known without a computation: the probability of the label.
+    pub(super) right: Option<f64>,
+}
+
 /// What kind of regression the stack is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stacking {
@@ -57,11 +72,34 @@ pub(super) enum Stacking {
     Square,
 }
 
+/// `1/(1 + exp(-z))` and `1/(1 + exp(z))`.
+#[inline]
+pub(super) fn probabilities(z: f64) -> (f64, f64) {
+    let e = (-z.abs()).exp();
+    let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
+    if z < 0.0 { (small, large) } else { (large, small) }
+}
+
 /// `1/(1 + exp(-z))`.
 #[inline]
-pub(super) fn sigmoid(z: f64) -> f64 {
+fn sigmoid(z: f64) -> f64 {
     let e = (-z.abs()).exp();
     (if z < 0.0 { e } else { 1.0 }) / (1.0 + e)
+}
+
+/// `exp(y m)`: what the member was told of is the odds, where the margin was not cut.
+#[inline]
+fn odds(m: f64, y: f64, told: &Told) -> f64 {
+    match told.right {
+        Some(right) if m.abs() < FARTHEST => right / told.slope.abs(),
+        _ => (y * m).exp(),
+    }
+}
+
+/// `exp(d) - 1` for `d` above 0: by its series where the difference would lose more than nine digits.
+#[inline]
+fn exp_m1(d: f64) -> f64 {
+    if d < 1e-3 { d * (1.0 + d / 2.0 * (1.0 + d / 3.0 * (1.0 + d / 4.0))) } else { d.exp() - 1.0 }
 }
 
 /// The logistic loss: probabilities are blended, and the rate 1 costs `ln K` in all.
@@ -87,9 +125,15 @@ impl Rule for Logistic {
     }
 
     #[inline]
-    fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> (f64, f64, Option<f64>) {
+    fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> Told {
         let (right, wrong) = if y > 0.0 { (p, q) } else { (q, p) };
-        ((-right.ln()).max(0.0), -y * wrong, Some(right))
+        Told { loss: (-right.ln()).max(0.0), slope: -y * wrong, right: Some(right) }
+    }
+
+    // The probability of the other label, as `point` computed it.
+    #[inline]
+    fn slope_at(&self, _z: f64, _y: f64, told: &Told) -> f64 {
+        told.slope
     }
 
     fn note(&self, (): &mut (), _: f64) {}
@@ -108,53 +152,62 @@ impl Rule for Logistic {
 
     /// Follows the gradient for the whole weight instead of leaping along it: `m' = kappa s(-y m)` for
     /// a time `c` ends where `d + e^a (e^d - 1) = c kappa`, `a = y m`, `d` the way done.
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64) -> f64 {
-        let (a, k) = (y * m, c * kappa);
+    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, told: &Told) -> f64 {
+        let k = c * kappa;
         if k <= 0.0 {
             return 0.0;
         }
-        let e = a.exp();
-        // All three are beyond the root of a convex function: Newton's steps fall towards it.
-        let mut d = (k / (1.0 + e)).min(k).min((k / e).ln_1p());
+        let e = odds(m, y, told);
+        // Both are beyond the root of a convex function: Newton's steps fall towards it. A long way is shorter by the
+        // second.
+        let mut d = k / (1.0 + e);
+        if d > 0.5 {
+            d = d.min((k / e).ln_1p());
+        }
         for _ in 0..20 {
-            let grown = e * d.exp_m1();
+            let grown = e * exp_m1(d);
             let step = (d + grown - k) / (1.0 + e + grown);
             d -= step;
-            if step.abs() <= 1e-7 * d {
+            // The curvature is at most half of the slope: what is left is less than half of the step's square.
+            if step * step <= 1e-7 * d {
                 break;
             }
         }
         -y * d / kappa
     }
 
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64) -> (f64, f64) {
+    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64) {
         let a = y * m;
-        let (mut low, mut high) = (0.0, c * sigmoid(-a));
+        let slope = if m.abs() < FARTHEST { told.slope.abs() } else { sigmoid(-a) };
+        let (mut low, mut high) = (0.0, c * slope);
         let mut u = high / (1.0 + v * high);
-        let mut s = 0.0;
+        let mut curvature = 0.0;
         for _ in 0..40 {
-            s = sigmoid(-(a + v * u));
+            let (s, q) = probabilities(-(a + v * u));
             let f = u - c * s;
             if f > 0.0 {
                 high = u;
             } else {
                 low = u;
             }
-            let next = u - f / (1.0 + v * c * s * (1.0 - s));
-            let next = if next > low && next < high { next } else { f64::midpoint(low, high) };
-            let moved = (next - u).abs();
+            let newton = u - f / (1.0 + v * c * s * q);
+            let inside = newton > low && newton < high;
+            let next = if inside { newton } else { f64::midpoint(low, high) };
+            let moved = next - u;
             u = next;
-            if moved <= 1e-7 * u {
+            curvature = c * s * q * (1.0 - v * moved * q) * (1.0 + v * moved * s);
+            // The function's slope is at least 1 and its curvature at most 0.1 v^2 c, so that after Newton's step less
+            // than 0.05 v^2 c moved^2 is left.
+            let left = if inside { (0.05 * v * v * c * moved * moved).min(moved.abs()) } else { moved.abs() };
+            if left <= 1e-7 * u {
                 break;
             }
         }
-        (-y * u, c * s * (1.0 - s))
+        (-y * u, curvature)
     }
 
     fn point(&self, z: f64) -> (f64, f64) {
-        let e = (-z.abs()).exp();
-        let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
-        if z < 0.0 { (small, large) } else { (large, small) }
+        probabilities(z)
     }
 
     fn score(&self, (p, q): (f64, f64)) -> f64 {
@@ -284,8 +337,8 @@ impl Rule for Convex {
         self.loss.slope(z, y)
     }
 
-    fn told(&self, _: (f64, f64), z: f64, m: f64, y: f64) -> (f64, f64, Option<f64>) {
-        (self.loss.value(z, y), self.loss.slope(m, y), None)
+    fn told(&self, _: (f64, f64), z: f64, m: f64, y: f64) -> Told {
+        Told { loss: self.loss.value(z, y), slope: self.loss.slope(m, y), right: None }
     }
 
     fn note(&self, memory: &mut Labels, y: f64) {
@@ -317,7 +370,7 @@ impl Rule for Convex {
         if memory.steepest > 0.0 { memory.steepest } else { 1.0 }
     }
 
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64) -> f64 {
+    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, _told: &Told) -> f64 {
         let k = c * kappa;
         if k <= 0.0 {
             return 0.0;
@@ -328,8 +381,8 @@ impl Rule for Convex {
         (m - self.proximal(m, y, k)) / kappa
     }
 
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64) -> (f64, f64) {
-        let u = self.descend(m, y, c, v);
+    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64) {
+        let u = self.descend(m, y, c, v, told);
         if self.square {
             return (u, 2.0 * c);
         }

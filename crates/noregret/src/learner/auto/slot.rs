@@ -1,11 +1,10 @@
-//! What the members keep for one feature: 56 bytes, so that with the ledgers' two numbers it lies in two
-//! neighbouring cache lines.
+//! What the members keep for one feature: 56 bytes, so that with the ledger's number it fills one cache line.
 //!
 //! Everything is in the feature's own unit, its scale `s`: `x/s` lies in `[-1, 1]`, weights are
 //! `w s`, sums of squared gradients are divided by `s^2`. So nothing depends on the unit a column is
 //! measured in, and f32 is enough.
 
-use super::super::Slot;
+use super::super::{Line, Slot};
 use wide::f32x4;
 
 /// The members that keep a weight: three descents and two Bayesians.
@@ -186,13 +185,11 @@ impl Beside for Averages {
 #[repr(C)]
 pub(super) struct Pool<B> {
     pub(super) state: State,
-    /// The vector of the slow descent's own ledger.
-    pub(super) s: f64,
     pub(super) beside: B,
 }
 
 /// How many numbers the members' state has.
-const STATE: usize = 15;
+const STATE: usize = 14;
 
 const NAMES: [&str; STATE + MEMBERS] = [
     "w.descent-slow",
@@ -209,7 +206,6 @@ const NAMES: [&str; STATE + MEMBERS] = [
     "sizes.coin",
     "reward.coin",
     "inverse-scale",
-    "s.descent-slow",
     "b.descent-slow",
     "b.descent",
     "b.descent-fast",
@@ -220,6 +216,7 @@ const NAMES: [&str; STATE + MEMBERS] = [
 
 impl<B: Beside> Slot for Pool<B> {
     const FIELDS: &'static [&'static str] = B::FIELDS;
+    type Align = Line;
 
     fn get(&self, k: usize) -> f64 {
         let s = &self.state;
@@ -228,7 +225,6 @@ impl<B: Beside> Slot for Pool<B> {
             5..10 => s.sum[k - 5].into(),
             10..13 => s.coin[k - 10].into(),
             13 => s.inverse.into(),
-            14 => self.s,
             _ => self.beside.get(k - STATE),
         }
     }
@@ -240,7 +236,6 @@ impl<B: Beside> Slot for Pool<B> {
             5..10 => s.sum[k - 5] = value as f32,
             10..13 => s.coin[k - 10] = value as f32,
             13 => s.inverse = value as f32,
-            14 => self.s = value,
             _ => self.beside.set(k - STATE, value),
         }
     }

@@ -9,7 +9,7 @@
 //! `h = p (1 - p)`, and the prediction is `m/sqrt(1 + pi V/8)`: an extended Kalman filter. Square: `e`
 //! is the error and `r` its mean square so far. Alone it can be worse than every member.
 
-use super::rule::{Stacking, sigmoid};
+use super::rule::{Stacking, probabilities};
 use super::slot::MEMBERS;
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +88,8 @@ impl Stack {
         let Asked { m, ref cf, v, unit } = *asked;
         let (e, r) = match kind {
             Stacking::Logistic => {
-                let p = sigmoid(m);
-                let h = (p * sigmoid(-m)).max(1e-12);
+                let (p, q) = probabilities(m);
+                let h = (p * q).max(1e-12);
                 ((f64::midpoint(1.0, y) - p) / h, 1.0 / h)
             }
             Stacking::Square => {

@@ -105,13 +105,19 @@ fn square_members_by_hand() {
     near(2.0 * after[3], 60.0 / 21.0 + 3.0 / 21.0 / 2.1 / (1.0 + 1.0 / 2.1));
 }
 
+/// The slope by which a descent on the hinge loss of the label 1 moves.
+fn hinge_way(m: f64, kappa: f64) -> f64 {
+    let hinge = Convex::new(crate::loss::build("hinge", []).expect("it exists"), None);
+    let told = hinge.told((m, 1.0), m, m, 1.0);
+    hinge.descend(m, 1.0, 1.0, kappa, &told)
+}
+
 #[test]
 fn a_proximal_step_of_the_hinge_stops_at_the_kink() {
-    let hinge = || Convex::new(crate::loss::build("hinge", []).expect("it exists"), None);
     // kappa = 1/2 does not reach the margin 1; kappa = 5 would pass it.
-    near(hinge().descend(0.0, 1.0, 1.0, 0.5), -1.0);
-    near(5.0 * hinge().descend(0.0, 1.0, 1.0, 5.0), -1.0);
-    near(hinge().descend(2.0, 1.0, 1.0, 5.0), 0.0);
+    near(hinge_way(0.0, 0.5), -1.0);
+    near(5.0 * hinge_way(0.0, 5.0), -1.0);
+    near(hinge_way(2.0, 5.0), 0.0);
 }
 
 #[test]
@@ -159,6 +165,36 @@ fn averages_are_those_of_the_iterates() {
         for (cell, sum) in slots.iter().zip(sums) {
             let mean = learner.average(cell).expect("it is kept");
             assert!((mean - sum / 50.0).abs() <= 1e-9, "member {k}: {mean}, not {}", sum / 50.0);
+        }
+    }
+}
+
+/// Newton's steps end where the equations hold, wherever they begin.
+#[test]
+fn logistic_steps_solve_their_equations() {
+    for m in [-80.0, -49.0, -12.0, -3.0, -0.5, 0.0, 0.1, 2.0, 9.0, 30.0] {
+        for way in [1e-12, 1e-6, 1e-3, 0.1, 1.0, 7.0, 50.0, 1e3, 1e6] {
+            for (y, c) in [(1.0, 1.0), (-1.0, 0.25), (1.0, 40.0)] {
+                let z = Logistic.predicted(&(), m);
+                let told = Logistic.told(Logistic.point(z), z, m, y);
+                let a: f64 = y * m;
+                let d = -y * way * Logistic.descend(m, y, c, way, &told);
+                // d + e^a (e^d - 1) = c way.
+                let reached = d + a.exp() * d.exp_m1();
+                let slope = 1.0 + (a + d).exp();
+                assert!((reached - c * way).abs() <= 2e-7 * d * slope, "descend {m} {way} {y} {c}: {d}");
+                let (u, h) = Logistic.condition(m, y, c, way, &told);
+                let s = Logistic.slope(m - way * u, y);
+                assert!(
+                    (u - c * s).abs() <= 3e-7 * u.abs() * (1.0 + way * c),
+                    "condition {m} {way} {y} {c}: {u}"
+                );
+                let curvature = c * s.abs() * Logistic.slope(m - way * u, -y).abs();
+                assert!(
+                    (h - curvature).abs() <= 1e-5 * (1.0 + way * c) * curvature + 1e-12,
+                    "{m} {way} {y} {c}: {h}"
+                );
+            }
         }
     }
 }

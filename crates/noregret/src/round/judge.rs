@@ -1,0 +1,55 @@
+//! The learner-independent half of a round: what the loss says of the prediction, and its entry in the
+//! ledger and the counts.
+
+use super::{Diverged, Entered};
+use crate::loss::{Loss, Told};
+use crate::regret::Book;
+use crate::report::Tally;
+
+/// What a round may bring at most, so that sums and squares over a whole stream stay finite.
+const LARGEST: f64 = 1e200;
+
+/// Who judges predictions. One type, so that its work melts into the loop over the rows: a call costs more there
+/// than its instructions, because the next row's weights are then asked for that much later.
+pub struct Judge<'a> {
+    /// The loss.
+    pub loss: &'a dyn Loss,
+    /// The ledger's scalars.
+    pub book: &'a mut Book,
+    /// The counts.
+    pub tally: &'a mut Tally,
+    /// Where predictions are noted as they are made, if anywhere.
+    pub noted: Option<&'a mut Vec<f64>>,
+}
+
+impl Judge<'_> {
+    /// What the loss says of the prediction `z` for the label `y`.
+    #[inline(always)]
+    pub(super) fn told(&self, z: f64, y: f64) -> Told {
+        self.loss.told(z, y)
+    }
+
+    /// Enters a round in the ledger and the counts; or nothing of it, if a number leaves the range of
+    /// f64.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, round: &Entered) -> Result<(), Diverged> {
+        let &Entered { z, y, weight, loss, slope, norm_squared, .. } = round;
+        if let Some(noted) = &mut self.noted {
+            noted.push(z);
+        }
+        let alpha = weight * slope;
+        let sizes = z.abs() + (weight * loss).abs() + (alpha * z).abs() + alpha * alpha * norm_squared;
+        // A NaN is not below anything either.
+        let fits = sizes <= LARGEST;
+        if !fits {
+            return Err(Diverged { z, loss });
+        }
+        self.tally.enter(z, y, weight, slope);
+        if weight > 0.0 {
+            self.book.enter(round);
+        } else {
+            self.book.pass_over();
+        }
+        Ok(())
+    }
+}
