@@ -45,6 +45,8 @@ fn _noregret(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(cluster::pack, module)?,
         wrap_pyfunction!(cluster::unpack, module)?,
         wrap_pyfunction!(sweep::sweep, module)?,
+        wrap_pyfunction!(sweep::has_bias, module)?,
+        wrap_pyfunction!(sweep::has_kink, module)?,
         wrap_pyfunction!(playing::play, module)?,
     ] {
         module.add_function(function)?;

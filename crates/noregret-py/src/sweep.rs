@@ -171,3 +171,18 @@ pub(crate) fn sweep<'py>(
     let ledger = Ledger::of(ledger, engine, &state.model.labels, &state.model.reading);
     Ok((ledger, above, smooth, PyArray1::from_vec(py, squares)))
 }
+
+/// Whether the model has a constant feature.
+#[pyfunction]
+pub(crate) fn has_bias(learner: &Learner) -> bool {
+    learner.read().model.engine.config().bias
+}
+
+/// Whether the loss is made of two straight lines.
+#[pyfunction]
+pub(crate) fn has_kink(learner: &Learner) -> bool {
+    match &learner.read().model.engine {
+        Pupil::One(engine) => engine.loss().kink(1.0).is_some(),
+        Pupil::Many(_) => false,
+    }
+}
