@@ -63,7 +63,19 @@ def frame(spark, X, y, partitions=1, sparse=lambda k: k % 2 == 0, weight=None):
         (vector(x, sparse(k)), float(label), float(1.0 if weight is None else weight[k]))
         for k, (x, label) in enumerate(zip(X, y))
     ]
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), _schema())
+    return parallel(spark, rows, _schema(), partitions)
+
+
+def parallel(spark, rows, schema, partitions):
+    """Rows in their order in so many partitions, without a worker of Python's to make them."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import _parse_datatype_string
+
+    schema = _parse_datatype_string(schema) if isinstance(schema, str) else schema
+    context = spark.sparkContext
+    plain = context.parallelize([schema.toInternal(row) for row in rows], partitions)
+    java = context._jvm.SerDeUtil.toJavaArray(plain._to_java_object_rdd())
+    return DataFrame(spark._jsparkSession.applySchemaToPythonRDD(java.rdd(), schema.json()), spark)
 
 
 def _schema():
@@ -76,5 +88,8 @@ def _schema():
 
 def cut(rows):
     """Where the partitions of a frame begin and end."""
-    ends = np.cumsum([0, *rows.rdd.mapPartitions(lambda part: [sum(1 for _ in part)]).collect()])
+    from pyspark.sql import functions as f
+
+    counts = rows.groupBy(f.spark_partition_id().alias("part")).count().collect()
+    ends = np.cumsum([0, *(row["count"] for row in sorted(counts))])
     return list(zip(ends[:-1], ends[1:]))

@@ -27,7 +27,7 @@ spark = (
     .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     .config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.executor.cores", "1").config("spark.executor.memory", "512m").config("spark.cores.max", "2")
-    .config("spark.sql.files.maxPartitionBytes", "1").config("spark.sql.files.openCostInBytes", "0")
+    .config("spark.sql.files.maxPartitionBytes", "1m").config("spark.sql.files.openCostInBytes", "1m")
     .config("spark.scheduler.minRegisteredResourcesRatio", "1").config("spark.scheduler.maxRegisteredResourcesWaitingTime", "60s")
     .getOrCreate()
 )
@@ -117,8 +117,8 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     data = Data(n=4000, d=3, seed=2)
     table = pd.DataFrame(dict(zip("abc", data.X.T)) | {"label": data.y})
     (tmp_path / "rows").mkdir()
-    for k, part in enumerate(np.array_split(table, 12)):
-        part.to_parquet(tmp_path / "rows" / f"{k:02}.parquet")
+    for k, rows in enumerate(np.array_split(np.arange(len(table)), 6)):
+        table.iloc[rows].to_parquet(tmp_path / "rows" / f"{k:02}.parquet")
     script = tmp_path / "fit.py"
     script.write_text(SCRIPT)
     models = []

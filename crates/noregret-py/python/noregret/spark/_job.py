@@ -37,11 +37,11 @@ Result = tuple[int, str | None, bytes]
 def run(data: Any, columns: Columns, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> bytes:
     """Begins a task on each partition of `data` and merges the results."""
     partials = columns.select(data).mapInArrow(_mapper(columns, begin), "part long, problem string, result binary").rdd
-    count = partials.getNumPartitions()
+    count, fan_in = partials.getNumPartitions(), FAN_IN
     results = partials.map(lambda row: (row.part, row.problem, bytes(row.result)))
-    while count > FAN_IN:
-        count = -(-count // FAN_IN)
-        keyed = results.map(lambda each: (each[0] // FAN_IN, each))
+    while count > fan_in:
+        count = -(-count // fan_in)
+        keyed = results.map(lambda each: (each[0] // fan_in, each))
         grouped = keyed.groupByKey(count, lambda key: key)
         results = grouped.map(lambda group: (group[0], *_merge(list(group[1]), merge)))
     problem, result = _merge(results.collect(), merge)
@@ -56,7 +56,7 @@ def _merge(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tupl
         if problem is not None:
             return problem, b""
     if not results:
-        raise ValueError("the DataFrame has no partition, expected rows")
+        raise ValueError("the DataFrame has no rows, expected at least one example")
     try:
         return None, merge([result for _, _, result in results])
     except ValueError as error:
