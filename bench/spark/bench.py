@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from pyspark.ml.classification import LinearSVC, LogisticRegression
+from pyspark.ml.functions import vector_to_array
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -61,8 +62,9 @@ def prepare(spark, folder, rows):
 
 
 def held_out(model, test, hinge):
-    scored = model.transform(test).select("label", "rawPrediction").toPandas()
-    z = np.array([row[1] for row in scored.rawPrediction]) * np.where(scored.label > 0, 1, -1)
+    score = vector_to_array("rawPrediction")[1].alias("z")
+    scored = model.transform(test).select("label", score).toPandas()
+    z = scored.z.to_numpy() * np.where(scored.label > 0, 1, -1)
     return float((np.maximum(0, 1 - z) if hinge else np.logaddexp(0, -z)).mean())
 
 

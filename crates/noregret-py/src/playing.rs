@@ -102,7 +102,12 @@ impl Taker for Playing<'_> {
 /// Plays the data's half of a round: `sum` is the sum of the iterates so far, divided by `r^2` in the exponent; `asked` are
 /// hyperplanes. Vectors have the bias at their end if there is one.
 #[pyfunction]
-#[allow(non_snake_case, clippy::needless_pass_by_value, reason = "called by one line of Python")]
+#[allow(
+    non_snake_case,
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "called by one line of Python"
+)]
 pub(crate) fn play<'py>(
     py: Python<'py>,
     learner: &Learner,

@@ -78,7 +78,9 @@ impl LabelStats {
             Some(more) => {
                 let mut more: Vec<(u64, f64)> = more.iter().map(|(&bits, &c)| (bits, c)).collect();
                 more.sort_unstable_by_key(|(bits, _)| *bits);
-                more.into_iter().for_each(|(bits, c)| self.enter_other(f64::from_bits(bits), c));
+                for (bits, c) in more {
+                    self.enter_other(f64::from_bits(bits), c);
+                }
             }
         }
     }
