@@ -102,7 +102,7 @@ def main():
             continue
         most = 2
         while most <= 128:
-            theirs = measured(f"{their.__name__} maxIter={most}", their(maxIter=most, regParam=1e-5), train, test, hinge)
+            theirs = measured(f"{their.__name__} maxIter={most}", their(maxIter=most, regParam=1e-3), train, test, hinge)
             if theirs["held_out"] <= ours["held_out"]:
                 break
             most *= 2

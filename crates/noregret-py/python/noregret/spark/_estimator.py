@@ -30,6 +30,9 @@ from ._rounds import Progress, learn
 
 MODEL_FILE = "model.noregret"
 
+# Spark 4.3 hands columns of files to Python without making rows of them, and fails where a vector is among them.
+COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
+
 
 @lru_cache(maxsize=8)
 def _loaded(model: bytes) -> Learner:
@@ -115,6 +118,8 @@ class _OnlineModel(Model, OnlineParams, MLReadable, MLWritable):
 
         columns = self.columns(dataset.schema, labelled=False)
         model = self._bytes
+        if columns.kind == "vector":
+            dataset.sparkSession.conf.set(COLUMNAR, "false")
 
         def score(*arrays: pa.Array) -> pa.Array:
             batch = pa.RecordBatch.from_arrays(list(arrays), [str(k) for k in range(len(arrays))])
