@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of the package inside Spark: on local[2], and on a cluster of one master and two workers on loopback. Takes the
-# wheel that scripts/test_python.sh built, or builds one; PySpark comes from the package index into an environment of its
-# own under target/, Java 17 from Debian where it is missing (as root).
+# Runs the tests of the package inside Spark: on local[2], and on a cluster of one master and two workers on loopback. Builds
+# the wheel anew, which costs little after scripts/test_python.sh; PySpark comes from the package index into an environment
+# of its own under target/, Java 17 from Debian where it is missing (as root).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v java >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -20,10 +20,9 @@ if [ "$(cat "$environment/wanted" 2>/dev/null)" != "$wanted" ]; then
   "$python" -m pip install --quiet --disable-pip-version-check $wanted
   echo "$wanted" >"$environment/wanted"
 fi
-if ! compgen -G "target/wheels/noregret-*.whl" >/dev/null; then
-  PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet \
-    --manifest-path crates/noregret-py/Cargo.toml --target-dir target --out target/wheels --interpreter "$python"
-fi
+rm -rf target/wheels
+PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet \
+  --manifest-path crates/noregret-py/Cargo.toml --target-dir target --out target/wheels --interpreter "$python"
 "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/noregret-*.whl
 [ -x target/release/noregret ] || cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret PYSPARK_PYTHON=$PWD/$python "$python" -m pytest -q -p no:cacheprovider \
