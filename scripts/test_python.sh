@@ -19,4 +19,5 @@ PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet 
 # The command writes and reads the same model files.
 cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret "$python" -m pytest -q -p no:cacheprovider crates/noregret-py/tests \
+  --ignore=crates/noregret-py/tests/spark \
   --doctest-glob='*.md' -o doctest_optionflags=ELLIPSIS docs/python.md "$@"

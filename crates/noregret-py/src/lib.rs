@@ -3,6 +3,7 @@
 //! are shown) is in `python/noregret`; here are the rounds.
 
 mod answer;
+mod cluster;
 mod dense;
 mod error;
 mod feature;
@@ -12,6 +13,7 @@ mod input;
 mod label;
 mod learner;
 mod matrix;
+mod playing;
 mod proof;
 mod rows;
 mod runs;
@@ -19,6 +21,7 @@ mod separation;
 mod setting;
 mod sparse;
 mod summary;
+mod sweep;
 mod table;
 
 use pyo3::prelude::*;
@@ -32,5 +35,21 @@ fn _noregret(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(learner::registry, module)?)?;
     module.add_function(wrap_pyfunction!(hindsight::audit, module)?)?;
     module.add_function(wrap_pyfunction!(separation::separate, module)?)?;
+    for function in [
+        wrap_pyfunction!(cluster::can_average, module)?,
+        wrap_pyfunction!(cluster::fork, module)?,
+        wrap_pyfunction!(cluster::average, module)?,
+        wrap_pyfunction!(cluster::follow, module)?,
+        wrap_pyfunction!(cluster::repeat, module)?,
+        wrap_pyfunction!(cluster::averaged_from, module)?,
+        wrap_pyfunction!(cluster::pack, module)?,
+        wrap_pyfunction!(cluster::unpack, module)?,
+        wrap_pyfunction!(sweep::sweep, module)?,
+        wrap_pyfunction!(sweep::has_bias, module)?,
+        wrap_pyfunction!(sweep::has_kink, module)?,
+        wrap_pyfunction!(playing::play, module)?,
+    ] {
+        module.add_function(function)?;
+    }
     Ok(())
 }

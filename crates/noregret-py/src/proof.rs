@@ -9,6 +9,7 @@ use noregret::multiclass::Multiclass;
 use noregret::parameter::Parameters;
 use noregret::regret::{self, Comparator};
 use noregret::report::progress::{decimal, radius as shown};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -286,6 +287,38 @@ impl Ledger {
         Self { ledger: engine.ledger(), terms: Terms::new(engine, labels, reading) }
     }
 
+    /// A ledger of rounds with an engine's loss.
+    pub(crate) fn of(ledger: regret::Ledger, engine: &Engine, labels: &LabelMap, reading: &Reading) -> Self {
+        Self { ledger, terms: Terms::new(engine, labels, reading) }
+    }
+
+    /// The scalars as JSON behind their length, then the vector as it lies in memory.
+    pub(crate) fn pack(&self) -> PyResult<Vec<u8>> {
+        let mut scalars = self.ledger.clone();
+        let features = std::mem::take(&mut scalars.s.features);
+        let told = serde_json::to_vec(&(&scalars, &self.terms)).map_err(|e| refuse(e.to_string()))?;
+        let mut bytes = (told.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(told);
+        bytes.extend(features.iter().flat_map(|v| v.to_le_bytes()));
+        Ok(bytes)
+    }
+
+    /// The way back from [`Ledger::pack`].
+    pub(crate) fn unpack(bytes: &[u8]) -> PyResult<Self> {
+        let wrong = || refuse("these are not the bytes of a ledger");
+        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(wrong)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| wrong())?;
+        let (told, numbers) = rest.split_at_checked(length).ok_or_else(wrong)?;
+        let (mut ledger, terms): (regret::Ledger, Terms) = serde_json::from_slice(told)
+            .map_err(|e| refuse(format!("these are not the bytes of a ledger: {e}")))?;
+        let (numbers, rest) = numbers.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(wrong());
+        }
+        ledger.s.features = numbers.iter().map(|v| f64::from_le_bytes(*v)).collect();
+        Ok(Self { ledger, terms })
+    }
+
     fn class(&self, name: &str, radius: Option<f64>) -> PyResult<Comparator> {
         let class = Comparator::new(name, 1.0, self.terms.l2).map_err(|e| refuse(e.0))?;
         let class = match (class.radius(), radius) {
@@ -315,6 +348,12 @@ impl Ledger {
     #[getter]
     fn average_loss(&self) -> Option<f64> {
         self.ledger.book.average_loss()
+    }
+
+    /// The sum of the gradients: one number for each feature, and the bias's at the end if there is one.
+    #[getter]
+    fn slopes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.ledger.s.iter())
     }
 
     /// What the ledger proves against every model of a class.

@@ -1,6 +1,7 @@
 //! Everything that belongs to one model: the loss, the learner with its slots, the ledger's scalars,
 //! the counts; how it learns blocks, passes over the stream again, and what it can say of itself.
 
+mod average;
 mod certificate;
 mod class;
 mod config;
@@ -10,6 +11,7 @@ mod noted;
 mod passes;
 mod windows;
 
+pub use average::AVERAGING;
 pub use certificate::Certificate;
 pub use config::Config;
 pub(crate) use passes::Snapshot;
@@ -24,6 +26,7 @@ use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Judge, Machine, Vector};
+use average::AVERAGED;
 use late::LATE;
 use passes::FirstPass;
 
@@ -53,6 +56,8 @@ pub struct Engine {
     passes_before: u32,
     /// Rounds whose label came late.
     late: u64,
+    /// How many models it is the average of, where it is one.
+    averaged_from: u64,
 }
 
 /// How a machine learns rows of one type of values.
@@ -117,6 +122,7 @@ impl Engine {
             pass: 1,
             passes_before: 0,
             late: 0,
+            averaged_from: 0,
         })
     }
 
@@ -374,6 +380,9 @@ impl Engine {
         if self.late > 0 {
             theorem = theorem.unmet(LATE);
         }
+        if self.averaged_from > 0 {
+            theorem = theorem.unmet(AVERAGED);
+        }
         if book.reach > 0.0 && book.gradient_squared < SMALLEST_SQUARE {
             theorem = theorem.unmet(SMALL_GRADIENTS);
         }
@@ -424,6 +433,7 @@ impl Engine {
             regret_at_most: regret,
             one_pass: self.passes_before <= 1,
             in_time: self.late == 0,
+            in_one_piece: self.averaged_from == 0,
         })
     }
 }

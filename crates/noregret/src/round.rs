@@ -9,7 +9,7 @@ mod judge;
 pub use judge::Judge;
 
 use crate::example::{Features, Row, Rows, Value};
-use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Slot, Slots, Theorem};
+use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Part, Slot, Slots, Theorem};
 use crate::loss::Told;
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +210,10 @@ pub trait Machine: Send + Sync {
     fn save(&self) -> Saved;
     /// From a model file; an error says what does not fit.
     fn restore(&mut self, saved: Saved) -> Result<(), String>;
+    /// See [`Learner::AVERAGES`].
+    fn averages(&self) -> bool;
+    /// Becomes the average of several, each with its share; an error says why it cannot.
+    fn average(&mut self, parts: Vec<(f64, Saved)>) -> Result<(), String>;
 }
 
 struct Boxed<L: Learner> {
@@ -304,6 +308,33 @@ impl<L: Learner> Machine for Boxed<L> {
     }
 
     fn restore(&mut self, saved: Saved) -> Result<(), String> {
+        let (learner, slots) = self.read(saved)?;
+        let built = std::mem::replace(&mut self.learner, learner);
+        self.learner.take_over(built);
+        self.slots = slots;
+        Ok(())
+    }
+
+    fn averages(&self) -> bool {
+        L::AVERAGES
+    }
+
+    fn average(&mut self, parts: Vec<(f64, Saved)>) -> Result<(), String> {
+        let mut read = Vec::new();
+        for (share, saved) in parts {
+            let (learner, slots) = self.read(saved)?;
+            read.push(Part { share, learner, slots });
+        }
+        let mut slots = Slots::new(self.slots.bias.is_some());
+        self.learner = L::average_of(&read, &mut slots).ok_or("such learners cannot be averaged")?;
+        self.slots = slots;
+        Ok(())
+    }
+}
+
+impl<L: Learner> Boxed<L> {
+    /// The scalars and slots of a model file.
+    fn read(&self, saved: Saved) -> Result<(L, Slots<L::Slot>), String> {
         let mut learner: L =
             serde_json::from_value(saved.scalars).map_err(|e| format!("the learner's state: {e}"))?;
         if !learner.set_arrays(&saved.arrays) {
@@ -331,9 +362,6 @@ impl<L: Learner> Machine for Boxed<L> {
                 }
             }
         }
-        let built = std::mem::replace(&mut self.learner, learner);
-        self.learner.take_over(built);
-        self.slots = slots;
-        Ok(())
+        Ok((learner, slots))
     }
 }

@@ -44,7 +44,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 
 #[test]
 fn every_learner_file_is_registered_under_its_name() {
-    let files = names("learner", &["mod", "slots", "iterate", "theorem"]);
+    let files = names("learner", &["mod", "slots", "iterate", "part", "theorem"]);
     assert_eq!(files, sorted(learner::ENTRIES.iter().map(|e| e.name)));
 }
 

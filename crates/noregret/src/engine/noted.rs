@@ -22,6 +22,7 @@ impl Engine {
         let mut twin = Self::new(self.config.clone())?;
         twin.restore(self.snapshot(), self.machine.save()).map_err(Error::Diverged)?;
         twin.set_late(self.late);
+        twin.set_averaged_from(self.averaged_from);
         Ok(twin)
     }
 

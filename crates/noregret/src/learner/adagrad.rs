@@ -11,8 +11,9 @@
 //! number is printed in advance of the run. Source: Duchi, Hazan, Singer 2011, figure 1 (diagonal,
 //! without projection).
 
+use super::part::{average_count, gather};
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slot, Slots};
-use super::{Entry, Learner, Losses, Outcome, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -113,6 +114,17 @@ impl<M: Mean> Learner for AdaGrad<M> {
 
     fn average(&self, cell: &Cell<Self::Slot>) -> Option<f64> {
         (M::KEPT && self.t > 0).then(|| cell.state.w - cell.state.mean.get() / self.t as f64)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Self::Slot>) -> Option<Self> {
+        gather(parts, slots, |sum, part, cell| {
+            sum.state.w += part.share * cell.state.w;
+            sum.state.squares += part.share * cell.state.squares;
+        });
+        let t = average_count(parts, |learner| learner.t);
+        Some(Self { t, eta: parts.first()?.learner.eta, mean: PhantomData })
     }
 
     fn theorem(&self) -> Theorem {

@@ -13,8 +13,9 @@
 //! (constant alpha); McMahan 2017, theorem 1 (nondecreasing alpha).
 
 use super::iterate::OfLedger;
+use super::part::average;
 use super::slots::{Cell, Dual, KeptMean, Mean, NoMean, Slots};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -133,6 +134,27 @@ impl<M: Mean> Learner for Ftrl<M> {
 
     fn ball(&self, _: f64) -> Option<f64> {
         self.project.then_some(self.radius)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Dual<M>>) -> Option<Self> {
+        let Ftrl { radius, project, constant, .. } = parts.first()?.learner;
+        let squares = average(parts, |learner| learner.squares);
+        let alpha = constant.unwrap_or((1.0 + squares).sqrt() / radius);
+        let w = OfLedger::average_of(parts, slots, -1.0 / alpha, |learner| &learner.w);
+        let divided = average(parts, |learner| learner.divided);
+        Some(Self {
+            w,
+            radius,
+            project,
+            constant,
+            alpha,
+            squares,
+            divided,
+            last_alpha: alpha,
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

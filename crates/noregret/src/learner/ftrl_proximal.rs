@@ -18,8 +18,9 @@
 //!
 //! Theorem: `regret/bound/ftrl_proximal.rs`. Source: McMahan, Holt, Sculley et al. 2013, algorithm 1.
 
+use super::part::{average, gather, largest};
 use super::slots::{Cell, Slot, Slots};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem, refuse_average};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem, refuse_average};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -158,6 +159,32 @@ impl Learner for FtrlProximal {
 
     fn weight(&self, cell: &Cell<Proximal>) -> f64 {
         cell.state.w
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Proximal>) -> Option<Self> {
+        let FtrlProximal { alpha, beta, lambda1, lambda2, .. } = parts.first()?.learner;
+        gather(parts, slots, |sum, part, cell| {
+            sum.state.w += part.share * cell.state.w;
+            sum.state.z += part.share * cell.state.z;
+            sum.state.n += part.share * cell.state.n;
+        });
+        // The gradients' sum for which the averaged weight is the one of the rule.
+        for Cell { state: Proximal { w, z, n }, .. } in slots.iter_mut() {
+            let strength = (beta + n.sqrt()) / alpha + lambda2;
+            *z = if *w == 0.0 { z.clamp(-lambda1, lambda1) } else { -*w * strength - lambda1.copysign(*w) };
+        }
+        Some(Self {
+            alpha,
+            beta,
+            lambda1,
+            lambda2,
+            touched: largest(parts, |learner| learner.touched),
+            strongest: largest(parts, |learner| learner.strongest),
+            pulled: average(parts, |learner| learner.pulled),
+            divided: average(parts, |learner| learner.divided),
+        })
     }
 
     fn theorem(&self) -> Theorem {

@@ -1,8 +1,9 @@
 //! Two ways to hold the iterate in O(nonzeros) a round: a scaled vector of its own, or a multiple
 //! of the ledger's `S`.
 
-use super::Outcome;
+use super::part::{average_count, gather};
 use super::slots::{Cell, Dual, Mean, Slots, Weight};
+use super::{Learner, Outcome, Part};
 use crate::example::{Features, Value};
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +138,20 @@ impl Scaled {
         self.sum_a = 0.0;
     }
 
+    /// The average of several, for learners that keep no averaged iterate.
+    pub(crate) fn average_of<M: Mean, L: Learner<Slot = Weight<M>>>(
+        parts: &[Part<L>],
+        slots: &mut Slots<Weight<M>>,
+        read: impl Fn(&L) -> &Self,
+    ) -> Self {
+        gather(parts, slots, |sum, part, cell| {
+            sum.state.v += part.share * read(&part.learner).weight(cell);
+        });
+        let mut all = Self { t: average_count(parts, |learner| read(learner).t), ..Self::default() };
+        all.recompute(slots);
+        all
+    }
+
     /// `w_i`.
     pub(crate) fn weight<M: Mean>(&self, cell: &Cell<Weight<M>>) -> f64 {
         self.a * cell.state.v
@@ -226,6 +241,25 @@ impl OfLedger {
             cell.state.0.add(-self.sum_a * s);
         }
         self.sum_a = 0.0;
+    }
+
+    /// The average of several with the multiple `a`, for learners that keep no averaged iterate. The ledger's
+    /// vector becomes what the weights are `a` times, and is no ledger's any more.
+    pub(crate) fn average_of<M: Mean, L: Learner<Slot = Dual<M>>>(
+        parts: &[Part<L>],
+        slots: &mut Slots<Dual<M>>,
+        a: f64,
+        read: impl Fn(&L) -> &Self,
+    ) -> Self {
+        gather(parts, slots, |sum, part, cell| {
+            sum.s += part.share * read(&part.learner).weight(cell);
+        });
+        for cell in slots.iter_mut() {
+            cell.s = if a == 0.0 { 0.0 } else { cell.s / a };
+        }
+        let mut all = Self { t: average_count(parts, |learner| read(learner).t), a, ..Self::default() };
+        all.recompute(slots);
+        all
     }
 
     /// `w_i`.

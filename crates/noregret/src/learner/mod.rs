@@ -4,6 +4,7 @@
 //! `mod` line, and its line in [`ENTRIES`].
 
 mod iterate;
+mod part;
 mod slots;
 mod state;
 mod theorem;
@@ -40,6 +41,7 @@ mod voted_perceptron;
 mod winnow;
 
 pub use auto::{Member, Mixture, Moment};
+pub use part::Part;
 pub use slots::{Cell, Line, Slot, Slots};
 pub use theorem::{Constants, Theorem};
 
@@ -186,6 +188,15 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Takes back what [`Learner::arrays`] gave. `false` if it does not fit.
     fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
         arrays.is_empty()
+    }
+
+    /// Whether learners of this kind that began alike can be averaged.
+    const AVERAGES: bool = false;
+
+    /// The average of learners that began alike, into empty slots: the weights are the average of theirs, and what
+    /// `S` is matters only where it is the state.
+    fn average_of(_parts: &[Part<Self>], _slots: &mut Slots<Self::Slot>) -> Option<Self> {
+        None
     }
 
     /// Takes what its own file does not hold from the learner that was built from the settings.

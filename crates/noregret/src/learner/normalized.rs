@@ -18,8 +18,9 @@
 //! Theorem: `regret/bound/normalized.rs`; none in advance of the run. Source: Ross, Mineiro, Langford
 //! 2013, algorithm 2 (NAG). Vowpal Wabbit's default descends from it.
 
+use super::part::{average, average_count, gather};
 use super::slots::{Cell, Slot, Slots};
-use super::{Entry, Learner, Losses, Outcome, Theorem, refuse_average, sum_over};
+use super::{Entry, Learner, Losses, Outcome, Part, Theorem, refuse_average, sum_over};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -137,6 +138,22 @@ impl Learner for Normalized {
 
     fn weight(&self, cell: &Cell<InUnits>) -> f64 {
         cell.state.w
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<InUnits>) -> Option<Self> {
+        gather(parts, slots, |sum, part, cell| {
+            sum.state.w += part.share * cell.state.w;
+            sum.state.squares += part.share * cell.state.squares;
+            sum.state.scale = sum.state.scale.max(cell.state.scale);
+        });
+        Some(Self {
+            t: average_count(parts, |learner| learner.t),
+            eta: parts.first()?.learner.eta,
+            total: average(parts, |learner| learner.total),
+            row: 0.0,
+        })
     }
 
     fn theorem(&self) -> Theorem {

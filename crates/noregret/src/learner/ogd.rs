@@ -14,7 +14,7 @@
 
 use super::iterate::Scaled;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem};
 use crate::error::UsageError;
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
@@ -105,6 +105,14 @@ impl<M: Mean> Learner for Ogd<M> {
 
     fn norm_squared(&self) -> Option<f64> {
         Some(self.w.norm_squared())
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Weight<M>>) -> Option<Self> {
+        let first = &parts.first()?.learner;
+        let w = Scaled::average_of(parts, slots, |learner| &learner.w);
+        Some(Self { w, eta: first.eta, constant: first.constant, mean: PhantomData })
     }
 
     fn theorem(&self) -> Theorem {

@@ -13,8 +13,9 @@
 //! inequality (1) of Cesa-Bianchi's notes on online gradient descent.
 
 use super::iterate::Scaled;
+use super::part::average;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
-use super::{Entry, Learner, Losses, Outcome, OwnBook, Theorem};
+use super::{Entry, Learner, Losses, Outcome, OwnBook, Part, Theorem};
 use crate::example::{Features, Value};
 use crate::round::{Vector, boxed};
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,19 @@ impl<M: Mean> Learner for Perceptron<M> {
 
     fn norm_squared(&self) -> Option<f64> {
         Some(self.w.norm_squared())
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Weight<M>>) -> Option<Self> {
+        let first = &parts.first()?.learner;
+        let w = Scaled::average_of(parts, slots, |learner| &learner.w);
+        Some(Self {
+            w,
+            mistakes: average(parts, |learner| learner.mistakes),
+            hinge: first.hinge,
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

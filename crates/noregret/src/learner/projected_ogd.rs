@@ -14,8 +14,9 @@
 //! Cesa-Bianchi's notes. Deviation: the running maximum.
 
 use super::iterate::Scaled;
+use super::part::largest;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -120,6 +121,21 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
 
     fn ball(&self, _: f64) -> Option<f64> {
         Some(self.radius)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Weight<M>>) -> Option<Self> {
+        let first = &parts.first()?.learner;
+        let w = Scaled::average_of(parts, slots, |learner| &learner.w);
+        Some(Self {
+            w,
+            radius: first.radius,
+            eta: first.eta,
+            gradient_bound: first.gradient_bound,
+            largest: largest(parts, |learner| learner.largest),
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

@@ -12,8 +12,9 @@
 //! on the ball with the regulariser `|w|^2/(2 eta)`.
 
 use super::iterate::OfLedger;
+use super::part::average;
 use super::slots::{Cell, Dual, KeptMean, Mean, NoMean, Slots};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::boxed;
@@ -113,6 +114,23 @@ impl<M: Mean> Learner for ScaleFree<M> {
 
     fn ball(&self, _: f64) -> Option<f64> {
         Some(self.radius)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Dual<M>>) -> Option<Self> {
+        let ScaleFree { radius, eta, .. } = parts.first()?.learner;
+        let squares = average(parts, |learner| learner.squares);
+        let a = if squares > 0.0 { -eta / squares.sqrt() } else { 0.0 };
+        let w = OfLedger::average_of(parts, slots, a, |learner| &learner.w);
+        Some(Self {
+            w,
+            radius,
+            eta,
+            squares,
+            moved: average(parts, |learner| learner.moved),
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

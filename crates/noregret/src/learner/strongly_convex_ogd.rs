@@ -15,8 +15,9 @@
 //! importance weight, so the step stands.
 
 use super::iterate::OfLedger;
+use super::part::{average_count, largest};
 use super::slots::{Cell, Dual, KeptMean, Mean, NoMean, Slots};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem};
 use crate::error::UsageError;
 use crate::example::{Features, Value};
 use crate::round::boxed;
@@ -105,6 +106,21 @@ impl<M: Mean> Learner for StronglyConvexOgd<M> {
     /// `|w_t| <= lambda X/sigma`: an average of gradients divided by sigma.
     fn ball(&self, longest: f64) -> Option<f64> {
         Some(self.lipschitz? * longest / self.sigma)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Dual<M>>) -> Option<Self> {
+        let StronglyConvexOgd { sigma, lipschitz, .. } = parts.first()?.learner;
+        let a = -1.0 / (sigma * average_count(parts, |learner| learner.w.t).max(1) as f64);
+        let w = OfLedger::average_of(parts, slots, a, |learner| &learner.w);
+        Some(Self {
+            w,
+            sigma,
+            lipschitz,
+            largest: largest(parts, |learner| learner.largest),
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

@@ -17,7 +17,7 @@
 
 use super::iterate::Scaled;
 use super::slots::{Cell, KeptMean, Mean, NoMean, Slots, Weight};
-use super::{Entry, Learner, Losses, Outcome, Setup, Theorem, required};
+use super::{Entry, Learner, Losses, Outcome, Part, Setup, Theorem, required};
 use crate::error::UsageError;
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
@@ -116,6 +116,22 @@ impl<M: Mean> Learner for Subgradient<M> {
 
     fn ball(&self, _: f64) -> Option<f64> {
         Some(self.radius)
+    }
+
+    const AVERAGES: bool = true;
+
+    fn average_of(parts: &[Part<Self>], slots: &mut Slots<Weight<M>>) -> Option<Self> {
+        let first = &parts.first()?.learner;
+        let w = Scaled::average_of(parts, slots, |learner| &learner.w);
+        Some(Self {
+            w,
+            radius: first.radius,
+            eta: first.eta,
+            horizon: first.horizon,
+            lipschitz: first.lipschitz,
+            row_bound: first.row_bound,
+            mean: PhantomData,
+        })
     }
 
     fn theorem(&self) -> Theorem {

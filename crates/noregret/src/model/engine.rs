@@ -79,6 +79,9 @@ pub(super) fn put(engine: &Engine, prefix: &str, sections: &mut Sections) -> Map
     if engine.late() > 0 {
         header["late"] = json!(engine.late());
     }
+    if engine.averaged_from() > 0 {
+        header["averaged_from"] = json!(engine.averaged_from());
+    }
     let Value::Object(header) = header else { unreachable!("json! made an object") };
     header
 }
@@ -149,6 +152,7 @@ pub(super) fn take(header: &Value, prefix: &str, container: &mut Container) -> R
     };
     engine.restore(snapshot, Saved { scalars, fields, arrays })?;
     engine.set_late(value::<Option<u64>>(header, "late")?.unwrap_or(0));
+    engine.set_averaged_from(value::<Option<u64>>(header, "averaged_from")?.unwrap_or(0));
     Ok(engine)
 }
 

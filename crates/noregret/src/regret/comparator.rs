@@ -140,7 +140,7 @@ impl Comparator {
 
 /// The Euclidean norm, not below the true one. Where the squares would leave the range of f64 from
 /// below, the numbers are scaled first; from above, infinity is no lie.
-pub(super) fn norm2(s: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn norm2(s: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = s.clone().fold(0.0, |m: f64, x| m.max(x.abs()));
     let norm = if largest > 0.0 && largest < 1e-100 {
         s.map(|x| (x / 1e-200) * (x / 1e-200)).collect::<Sum>().value().sqrt() * 1e-200

@@ -44,6 +44,8 @@ pub struct Facts<'a> {
     pub one_pass: bool,
     /// Whether every label came before the next prediction.
     pub in_time: bool,
+    /// Whether the model is that of one run, not the average of several.
+    pub in_one_piece: bool,
 }
 
 /// The bound, or why there is none.
@@ -78,6 +80,9 @@ pub fn risk(facts: &Facts<'_>) -> Risk {
     }
     if !facts.in_time {
         unmet.push("labels came late".to_owned());
+    }
+    if !facts.in_one_piece {
+        unmet.push("the model is an average over parts of the stream".to_owned());
     }
     let ball = (facts.ball)(x);
     let range = match ball {

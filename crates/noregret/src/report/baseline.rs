@@ -60,6 +60,31 @@ impl LabelStats {
         self.signs[usize::from(y > 0.0)] += weight;
     }
 
+    /// Adds the labels counted elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        let weight = self.weight + other.weight;
+        if other.weight > 0.0 {
+            // Chan, Golub, LeVeque 1979.
+            let apart = other.mean - self.mean;
+            self.mean += apart * (other.weight / weight);
+            self.deviations += other.deviations + apart * apart * (self.weight * other.weight / weight);
+        }
+        self.weight = weight;
+        for (sum, more) in self.signs.iter_mut().zip(other.signs) {
+            *sum += more;
+        }
+        match &other.others {
+            None => self.others = None,
+            Some(more) => {
+                let mut more: Vec<(u64, f64)> = more.iter().map(|(&bits, &c)| (bits, c)).collect();
+                more.sort_unstable_by_key(|(bits, _)| *bits);
+                for (bits, c) in more {
+                    self.enter_other(f64::from_bits(bits), c);
+                }
+            }
+        }
+    }
+
     fn enter_other(&mut self, y: f64, weight: f64) {
         let Some(others) = &mut self.others else {
             return;

@@ -63,6 +63,17 @@ impl Scores {
         sums[2] += if positive { weight } else { 0.0 };
     }
 
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (bin, more) in self.bins.iter_mut().zip(&other.bins) {
+            *bin = [bin[0] + more[0], bin[1] + more[1]];
+        }
+        for (sums, more) in self.calibration.iter_mut().zip(&other.calibration) {
+            for (sum, more) in sums.iter_mut().zip(more) {
+                *sum += more;
+            }
+        }
+    }
+
     pub(super) fn calibration(&self) -> Vec<CalibrationBin> {
         let bins = (0..).zip(&self.calibration);
         bins.map(|(k, sums)| CalibrationBin::new(k, *sums)).collect()

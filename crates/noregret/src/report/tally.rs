@@ -61,6 +61,20 @@ impl Tally {
         }
     }
 
+    /// Adds the counts of rows that were learned elsewhere; they follow those counted so far.
+    pub fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.mistakes += other.mistakes;
+        self.errors += other.errors;
+        self.previous_errors += other.previous_errors;
+        self.previous = other.previous.or(self.previous);
+        self.labels.merge(&other.labels);
+        match (&mut self.scores, &other.scores) {
+            (Some(scores), Some(others)) => scores.merge(others),
+            (scores, _) => *scores = None,
+        }
+    }
+
     /// What the labels are.
     pub fn task(&self) -> Task {
         self.task

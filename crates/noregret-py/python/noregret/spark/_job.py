@@ -1,0 +1,104 @@
+"""A map over partitions and a reduction in a fixed tree.
+
+A task is a function of its partition alone, so that one that is repeated, because an executor was lost or for speed, changes
+nothing. What comes out carries the partition's number; results are put together in that order, eight at a time, on executors
+until no more than eight are left. So the same partitions give the same bits, on however many machines.
+
+A row that cannot be learned is not an exception in a worker, which Spark would repeat three times and show as a trace; it
+is a result, and the driver raises it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from ._columns import BadRow, Columns
+
+FAN_IN = 8
+
+_ROW = re.compile(r"^row (\d+)(?:: |, )(.*)$", re.DOTALL)
+
+
+class Task(Protocol):
+    """What is done with a partition."""
+
+    def take(self, features: Any, labels: Any, weights: Any) -> None:
+        """Takes some rows."""
+
+    def result(self) -> bytes:
+        """What came of all of them."""
+
+
+Result = tuple[int, str | None, bytes]
+
+
+def run(data: Any, columns: Columns, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> bytes:
+    """Begins a task on each partition of `data` and merges the results."""
+    partials = columns.select(data).mapInArrow(_mapper(columns, begin), "part long, problem string, result binary").rdd
+    count, fan_in = partials.getNumPartitions(), FAN_IN
+    results = partials.map(lambda row: (row.part, row.problem, bytes(row.result)))
+    while count > fan_in:
+        count = -(-count // fan_in)
+        keyed = results.map(lambda each: (each[0] // fan_in, each))
+        grouped = keyed.groupByKey(count, lambda key: key)
+        results = grouped.map(lambda group: (group[0], *_merge(list(group[1]), merge)))
+    problem, result = _merge(results.collect(), merge)
+    if problem is not None:
+        raise ValueError(problem)
+    return result
+
+
+def _merge(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tuple[str | None, bytes]:
+    results.sort(key=lambda each: each[0])
+    for _, problem, _ in results:
+        if problem is not None:
+            return problem, b""
+    if not results:
+        raise ValueError("the DataFrame has no rows, expected at least one example")
+    try:
+        return None, merge([result for _, _, result in results])
+    except ValueError as error:
+        return str(error), b""
+
+
+def _mapper(columns: Columns, begin: Callable[[], Task]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def each(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        problem, result = _learn(columns, begin(), batches, part)
+        names = ["part", "problem", "result"]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([part], pa.int64()), pa.array([problem], pa.string()), pa.array([result], pa.binary())], names
+        )
+
+    return each
+
+
+def _learn(columns: Columns, task: Task, batches: Iterator[Any], part: int) -> tuple[str | None, bytes]:
+    position = 0
+    for batch in batches:
+        features, labels, weights, bad = columns.rows(batch)
+        try:
+            if batch.num_rows and (bad is None or bad.row > 0):
+                task.take(features, labels, weights)
+            if bad is not None:
+                raise bad
+        except ValueError as error:
+            return _place(error, part, position), b""
+        position += batch.num_rows
+    return None, task.result()
+
+
+def _place(error: ValueError, part: int, position: int) -> str:
+    """Where the bad row is: its partition, and its position there, from 0."""
+    if isinstance(error, BadRow):
+        return f"partition {part}, row {position + error.row} (from 0): {error.message}"
+    text = str(error).replace(" (rows from 0)", "").replace(" (rows and columns from 0)", "")
+    found = _ROW.match(text)
+    if found is None:
+        return f"partition {part}, in the batch that begins at row {position} (from 0): {text}"
+    return f"partition {part}, row {position + int(found[1])} (from 0): {found[2]}"
