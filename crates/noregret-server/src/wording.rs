@@ -15,7 +15,7 @@ const COMMANDS: [(&str, &str); 3] = [
     ("`learn --multiclass`", "the command `noregret learn --multiclass` (several classes are not served)"),
 ];
 
-/// A message of the library for whoever sent a request: `--eta` is the key `eta`, `--label` is `?label=`. What stands
+/// A message of the library for whoever sent a request: `--eta` is the key `eta`, `--label` is `?label=`. What else stands
 /// in backticks is left alone: it is a name, or something that was found.
 pub(crate) fn in_requests(message: &str) -> String {
     let known = COMMANDS.iter().fold(message.to_owned(), |text, (command, way)| text.replace(command, way));
@@ -24,7 +24,10 @@ pub(crate) fn in_requests(message: &str) -> String {
         if k > 0 {
             text.push('`');
         }
-        if k % 2 == 1 {
+        let query = part.strip_prefix("--").filter(|name| QUERIES.contains(name));
+        if let Some(name) = query.filter(|_| k % 2 == 1) {
+            text.extend(["?", name, "="]);
+        } else if k % 2 == 1 {
             text.push_str(part);
         } else {
             outside(part, &mut text);
@@ -76,6 +79,7 @@ mod tests {
             ("--row-bound: found -1", "`row_bound`: found -1"),
             ("needs --l2 SIGMA", "needs `l2` SIGMA"),
             ("name it with --label", "name it with `?label=`"),
+            ("name it with `--label`", "name it with `?label=`"),
             ("use --zero-based", "use `?zero_based=true`"),
             ("found `--eta` -- and a--b", "found `--eta` -- and a--b"),
             ("(see `noregret learners`)", "(see `GET /v1/learners`)"),
