@@ -1,44 +1,23 @@
 //! The thread that writes: it gathers what has come in for all models, makes it durable with one fsync, and hands it to
 //! the models' threads in the order in which it was written.
 
-use crate::command::{self, Command, Entry};
+mod batch;
+mod health;
+
+pub use batch::Write;
+pub use health::Health;
+
+use crate::command::Entry;
 use crate::error::Refusal;
 use crate::model::Handle;
 use crate::store::{Change, Place, Store, StoreError};
-use crate::worker::{self, Task, Waiting};
+use crate::worker::Task;
+use batch::{Batch, Group};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
-
-/// What is asked of the writer.
-#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
-pub enum Write {
-    /// A command for a model.
-    Append {
-        /// The model.
-        model: Arc<Handle>,
-        /// What is to be done.
-        command: Command,
-        /// The same in bytes, made by whoever asks.
-        bytes: Vec<u8>,
-        /// Whether it can wait for others.
-        lazy: bool,
-        /// Who waits for the answer.
-        waiting: Waiting,
-    },
-    /// Changes that are nobody's command.
-    Change {
-        /// Which, in order.
-        changes: Vec<Change>,
-        /// Who waits for it to be durable.
-        done: Option<oneshot::Sender<Result<(), Refusal>>>,
-    },
-    /// The end.
-    Stop,
-}
 
 /// How the writer works.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +28,6 @@ pub struct Manner {
     pub most_pending: u64,
 }
 
-/// What goes into one transaction at most.
-const MOST_BYTES: usize = 8 << 20;
-const MOST_WRITES: usize = 4096;
-
 /// How long what can wait does.
 const LAZY: Duration = Duration::from_millis(50);
 
@@ -61,34 +36,6 @@ const RELAXED: Duration = Duration::from_millis(500);
 
 /// How long after a failure the store is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// How the store does, for whoever looks after the server.
-#[derive(Default)]
-pub struct Health {
-    /// What is wrong, if anything is.
-    trouble: Mutex<Option<String>>,
-    /// Transactions committed.
-    pub commits: AtomicU64,
-    /// Commands committed.
-    pub commands: AtomicU64,
-    /// Microseconds spent committing.
-    pub microseconds: AtomicU64,
-    /// Transactions that failed.
-    pub failures: AtomicU64,
-    /// The server is about to end.
-    pub ending: AtomicBool,
-}
-
-impl Health {
-    /// What is wrong with the store, if anything is.
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
-    }
-}
 
 /// Models by number, for the writer to find them after a failure.
 pub(crate) type Handles = Arc<Mutex<HashMap<u64, Arc<Handle>>>>;
@@ -107,81 +54,6 @@ pub struct Committer {
     health: Arc<Health>,
     /// Something is committed that is not on the disk yet.
     dirty: Option<Instant>,
-}
-
-/// The commands of one model in a transaction.
-struct Group {
-    model: Arc<Handle>,
-    bytes: Vec<u8>,
-    commands: Vec<Command>,
-    waiting: Vec<Waiting>,
-}
-
-/// What goes into a transaction.
-#[derive(Default)]
-struct Batch {
-    groups: Vec<Group>,
-    changes: Vec<Change>,
-    done: Vec<oneshot::Sender<Result<(), Refusal>>>,
-    bytes: usize,
-    writes: usize,
-    /// Nobody waits for it.
-    lazy_since: Option<Instant>,
-    stop: bool,
-}
-
-impl Batch {
-    fn is_full(&self) -> bool {
-        self.stop || self.bytes > MOST_BYTES || self.writes >= MOST_WRITES
-    }
-
-    fn is_urgent(&self) -> bool {
-        self.stop || (self.writes > 0 && self.lazy_since.is_none())
-    }
-
-    fn add(&mut self, write: Write, manner: Manner, time: u64) {
-        match write {
-            Write::Stop => self.stop = true,
-            Write::Change { changes, done } => {
-                for change in &changes {
-                    self.bytes += match change {
-                        Change::Snapshot { bytes, .. } | Change::Append { bytes, .. } => bytes.len(),
-                        Change::Delete { .. } => 0,
-                    };
-                }
-                self.changes.extend(changes);
-                self.done.extend(done);
-                self.urgent();
-            }
-            Write::Append { model, command, bytes, lazy, waiting } => {
-                if model.deleted.load(Ordering::Relaxed) {
-                    return waiting.answer(worker::gone(&model.name));
-                }
-                self.bytes += bytes.len();
-                let known = self.groups.iter().position(|g| g.model.id == model.id);
-                let at = known.unwrap_or(self.groups.len());
-                if known.is_none() {
-                    let bytes = command::begin_entry(time, manner.most_pending);
-                    self.groups.push(Group { model, bytes, commands: Vec::new(), waiting: Vec::new() });
-                }
-                let group = &mut self.groups[at];
-                group.bytes.extend_from_slice(&bytes);
-                group.commands.push(command);
-                group.waiting.push(waiting);
-                if lazy && (self.writes == 0 || self.lazy_since.is_some()) {
-                    self.lazy_since.get_or_insert_with(Instant::now);
-                    self.writes += 1;
-                } else {
-                    self.urgent();
-                }
-            }
-        }
-    }
-
-    fn urgent(&mut self) {
-        self.lazy_since = None;
-        self.writes += 1;
-    }
 }
 
 impl Committer {

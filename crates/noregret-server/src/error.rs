@@ -1,5 +1,6 @@
 //! What is answered when something cannot be done.
 
+use crate::wording::in_requests;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
@@ -54,6 +55,11 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// 400, with a message of the library.
+    pub(crate) fn library(code: &'static str, message: &str) -> Self {
+        Self::bad(code, in_requests(message))
+    }
+
     /// 404.
     pub fn unknown_model(name: &str) -> Self {
         let message = format!("there is no model `{name}`; make it with PUT /v1/models/{name}");
@@ -92,30 +98,12 @@ impl Refusal {
         ErrorBody {
             error: ErrorTold {
                 code: self.code.to_owned(),
-                message: in_requests(&self.message),
+                message: self.message.clone(),
                 example: self.example,
                 learned: self.learned,
             },
         }
     }
-}
-
-/// A message of the library names flags of the command; in a request they are keys.
-pub fn in_requests(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some(at) = rest.find("--") {
-        let (before, flag) = rest.split_at(at);
-        let flag = &flag[2..];
-        let end = flag.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(flag.len());
-        text.push_str(before);
-        if end == 0 {
-            text.push_str("--");
-        }
-        text.push_str(&flag[..end].replace('-', "_"));
-        rest = &flag[end..];
-    }
-    text + rest
 }
 
 impl IntoResponse for Refusal {

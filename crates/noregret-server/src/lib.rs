@@ -29,6 +29,7 @@ pub mod source;
 pub mod state;
 pub mod store;
 mod tls;
+mod wording;
 pub mod worker;
 
 pub use serve::{Server, StartError};

@@ -3,7 +3,7 @@
 use crate::command::Space;
 use crate::error::Refusal;
 use crate::parse::Context;
-use crate::state::State;
+use crate::state::{Point, State, pace};
 use crate::worker::Task;
 use arc_swap::ArcSwap;
 use noregret::engine::Engine;
@@ -98,6 +98,8 @@ pub struct Handle {
     tasks: std::sync::mpsc::Sender<Task>,
     errors: Mutex<VecDeque<RecentError>>,
     rate: Mutex<VecDeque<(u64, u64)>>,
+    /// The last point that was asked for.
+    point: Mutex<Option<Point>>,
     next_id: AtomicU64,
 }
 
@@ -126,6 +128,7 @@ impl Handle {
             tasks,
             errors: Mutex::default(),
             rate: Mutex::default(),
+            point: Mutex::default(),
             next_id: AtomicU64::new(random_id()),
         };
         for (place, _) in state.model.names.iter() {
@@ -188,6 +191,23 @@ impl Handle {
             let _ = tell.send(question(state));
         })));
         told.await.map_err(|_| Refusal::unknown_model(&self.name))
+    }
+
+    /// What is known now, or was a moment ago: making it goes through all weights, and those who ask often should not
+    /// keep the model from learning.
+    pub async fn point(&self) -> Result<Point, Refusal> {
+        let (examples, pace) = {
+            let engine = &self.published.load().engine;
+            (engine.examples(), pace(engine))
+        };
+        let now = crate::now();
+        let known = self.point.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(point) = known.filter(|p| p.examples == examples || now < p.time + pace) {
+            return Ok(point);
+        }
+        let point = self.ask(move |state| Point::now(state.engine(), now)).await?;
+        *self.point.lock().unwrap_or_else(PoisonError::into_inner) = Some(point.clone());
+        Ok(point)
     }
 
     pub(crate) fn note_error(&self, refusal: &Refusal, time: u64) {

@@ -1,6 +1,6 @@
 //! Listening, and ending well.
 
-use crate::api::{self, App, Metrics};
+use crate::api::{self, App, Metrics, Room};
 use crate::auth::Tokens;
 use crate::models::Models;
 use crate::settings::Settings;
@@ -72,6 +72,8 @@ impl Server {
             tokens,
             metrics: Metrics::default(),
             requests,
+            bodies: Room::new(models.settings().most_queued),
+            uploads: Semaphore::new(1),
             started: crate::now(),
         });
         Ok(Self { listener, router: api::router(app), models, tls })
@@ -95,6 +97,7 @@ impl Server {
         let connections = Arc::new(Semaphore::new(models.settings().most_connections));
         let graceful = GracefulShutdown::new();
         let mut builder = Builder::new(TokioExecutor::new());
+        // Which protocol it is, is known beforehand: to find out, a silent client would be waited for without end.
         builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
         builder
             .http2()
@@ -102,7 +105,8 @@ impl Server {
             .keep_alive_interval(patience)
             .keep_alive_timeout(patience)
             .max_concurrent_streams(128);
-        let builder = Arc::new(builder);
+        let plain = Arc::new(builder.clone().http1_only());
+        let second = Arc::new(builder.http2_only());
         let mut end = std::pin::pin!(end);
         loop {
             let accept = async {
@@ -123,14 +127,17 @@ impl Server {
                 }
             };
             let _ = stream.set_nodelay(true);
-            let (builder, router, watcher, tls) =
-                (builder.clone(), router.clone(), graceful.watcher(), tls.clone());
+            let (plain, second) = (plain.clone(), second.clone());
+            let (router, watcher, tls) = (router.clone(), graceful.watcher(), tls.clone());
             tokio::spawn(async move {
                 let _permit = permit;
                 match tls {
-                    None => connection(&builder, stream, router, watcher).await,
+                    None => connection(&plain, stream, router, watcher).await,
                     Some(tls) => match tokio::time::timeout(patience, tls.accept(stream)).await {
-                        Ok(Ok(stream)) => connection(&builder, stream, router, watcher).await,
+                        Ok(Ok(stream)) => {
+                            let agreed = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                            connection(if agreed { &second } else { &plain }, stream, router, watcher).await;
+                        }
                         Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
                         Err(_) => tracing::debug!("no TLS in time"),
                     },

@@ -5,7 +5,6 @@
 mod support;
 
 use noregret_server::Settings;
-use noregret_server::auth::{Role, new_token};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
@@ -137,6 +136,9 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         json!({"etta": 1}),
         json!({"radius": -1}),
         json!({"bits": 99}),
+        json!({"learner": "softmax"}),
+        json!({"multiclass": "ovr"}),
+        json!({"classes": ["a", "b", "c"]}),
         json!([]),
     ] {
         let answer = client.put("/v1/models/other", &bad);
@@ -328,133 +330,44 @@ fn a_model_file_goes_down_and_up_and_predicts_the_same() {
 }
 
 #[test]
-fn tokens_allow_what_their_roles_do_and_without_them_only_loopback_is_served() {
-    let folder = tempfile::tempdir().unwrap();
-    let open = Settings { listen: "0.0.0.0:0".parse().unwrap(), ..Settings::new(folder.path()) };
-    let refused = Running::try_start(open.clone()).map(drop).unwrap_err();
-    assert!(refused.contains("--token-file"), "{refused}");
-    let made: Vec<(String, String)> =
-        [Role::Read, Role::Learn, Role::Admin].into_iter().map(|role| new_token(role).unwrap()).collect();
-    let file = folder.path().join("tokens");
-    std::fs::write(&file, made.iter().map(|(_, line)| format!("{line}\n")).collect::<String>()).unwrap();
-    let server =
-        Running::start(Settings { token_file: Some(file), listen: "127.0.0.1:0".parse().unwrap(), ..open });
-    let mut client = server.client();
-    let mut ask = |token: Option<&str>, method: &str, path: &str, body: Value| {
-        let bearer = token.map(|t| format!("Bearer {t}"));
-        let mut headers = vec![("content-type", "application/json")];
-        headers.extend(bearer.as_deref().map(|b| ("authorization", b)));
-        client.send(method, path, &headers, body.to_string().as_bytes()).unwrap().status
-    };
-    let [read, learn, admin] = [0, 1, 2].map(|k| Some(made[k].0.as_str()));
-    let example = json!({"features": {"a": 1}, "label": 1});
-    assert_eq!(ask(None, "GET", "/healthz", json!({})), 200);
-    assert_eq!(ask(None, "GET", "/v1/models", json!({})), 401);
-    assert_eq!(ask(Some("nrt_bad"), "GET", "/v1/models", json!({})), 401);
-    assert_eq!(ask(read, "GET", "/v1/models", json!({})), 200);
-    assert_eq!(ask(learn, "PUT", "/v1/models/m", json!({})), 403);
-    assert_eq!(ask(admin, "PUT", "/v1/models/m", json!({})), 201);
-    assert_eq!(ask(read, "POST", "/v1/models/m/learn", example.clone()), 403);
-    assert_eq!(ask(learn, "POST", "/v1/models/m/learn", example.clone()), 200);
-    assert_eq!(ask(read, "POST", "/v1/models/m/predict", example), 200);
-    assert_eq!(ask(learn, "DELETE", "/v1/models/m", json!({})), 403);
-    assert_eq!(ask(admin, "DELETE", "/v1/models/m", json!({})), 204);
-    assert_eq!(ask(read, "GET", "/metrics", json!({})), 200);
-}
-
-#[test]
-fn many_clients_on_many_models_lose_nothing() {
+fn messages_speak_of_requests_and_not_of_flags() {
     let (_folder, server) = served();
     let mut client = server.client();
-    for k in 0..8 {
-        client.put(&format!("/v1/models/m{k}"), &json!({"loss": "logistic"})).ok();
-    }
-    let threads: Vec<_> = (0..64)
-        .map(|number| {
-            let mut client = server.client();
-            std::thread::spawn(move || {
-                let mut stream = Stream(number);
-                let mut learned = [0; 8];
-                for k in 0..12 {
-                    let model = ((number + k) % 8) as usize;
-                    let examples: Vec<Value> = (0..=k % 5).map(|_| stream.example()).collect();
-                    let path = format!("/v1/models/m{model}/learn");
-                    let told = client.post(&path, &json!({ "examples": examples })).ok();
-                    learned[model] += told["learned"].as_u64().unwrap();
-                    let path = format!("/v1/models/m{model}/predict");
-                    let told = client.post(&path, &json!({ "examples": examples, "id": k % 2 == 0 })).ok();
-                    assert_eq!(told["predictions"].as_array().unwrap().len(), examples.len());
-                }
-                learned
-            })
-        })
-        .collect();
-    let mut totals = [0; 8];
-    for thread in threads {
-        for (total, learned) in totals.iter_mut().zip(thread.join().unwrap()) {
-            *total += learned;
-        }
-    }
-    for (k, total) in totals.iter().enumerate() {
-        assert_eq!(client.get(&format!("/v1/models/m{k}")).ok()["examples"], *total);
-    }
-    let metrics = String::from_utf8(client.get("/metrics").body).unwrap();
-    assert!(metrics.contains(&format!("noregret_examples{{model=\"m0\"}} {}", totals[0])), "{metrics}");
-}
-
-#[test]
-fn slow_clients_and_too_many_requests_are_sent_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(Settings {
-        patience: Duration::from_millis(300),
-        most_requests: 2,
-        ..Settings::new(folder.path())
-    });
-    server.client().put("/v1/models/m", &json!({})).ok();
-    let hang = |head: &str| {
-        let mut stream = TcpStream::connect(server.address).unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
-        std::io::BufReader::new(stream)
+    let message = |answer: support::Answer| {
+        assert!((400..500).contains(&answer.status), "{}", answer.status);
+        answer.json()["error"]["message"].as_str().unwrap().to_owned()
     };
-    let head = "POST /v1/models/m/learn HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{";
-    let mut first = hang(head);
-    let mut second = hang(head);
-    std::thread::sleep(Duration::from_millis(100));
-    let busy = server.client().get("/v1/models");
-    assert_eq!((busy.status, busy.code().as_str()), (503, "busy"));
-    for stream in [&mut first, &mut second] {
-        let answer = read_answer(stream).unwrap();
-        assert_eq!((answer.status, answer.code().as_str()), (408, "too_slow"));
+    for (body, expected) in [
+        (json!({"learner": "ogd", "schedule": "constant"}), "needs `eta`"),
+        (json!({"comparator": "ridge"}), "`comparator` ridge needs `l2`"),
+        (json!({"etta": 1}), "`etta`"),
+        (json!({"radius": -1}), "`radius`"),
+        (json!({"learner": "alma", "loss": "hinge", "average": true}), "`GET /v1/learners`"),
+        (json!({"learner": "softmax"}), "several classes are not served"),
+        (json!({"classes": [1, 2, 3]}), "several classes are not served"),
+    ] {
+        let told = message(client.put("/v1/models/none", &body));
+        assert!(told.contains(expected), "{body}: {told}");
+        let told = told.replace("`noregret learn --multiclass`", "");
+        assert!(!told.contains("--"), "{body}: {told}");
     }
-    let mut silent = hang("POST /v1/mod");
-    let mut rest = Vec::new();
-    std::io::Read::read_to_end(&mut silent, &mut rest).unwrap();
-    assert_eq!(server.client().get("/v1/models").status, 200);
-}
-
-#[test]
-fn events_tell_what_is_learned() {
-    let (_folder, server) = served();
-    let mut client = server.client();
     client.put("/v1/models/m", &json!({})).ok();
-    for path in ["/v1/events", "/v1/models/m/events"] {
-        let mut stream = TcpStream::connect(server.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stream));
-        let mut next = || {
-            lines
-                .find_map(|line| serde_json::from_str::<Value>(line.unwrap().strip_prefix("data: ")?).ok())
-                .unwrap()
-        };
-        let first = next();
-        let count =
-            |v: &Value| v["models"][0]["examples"].as_u64().or(v["point"]["examples"].as_u64()).unwrap();
-        client.post("/v1/models/m/learn", &json!({"features": {"a": 1}, "label": 1})).ok();
-        let mut later = next();
-        while count(&later) == count(&first) {
-            later = next();
-        }
-        assert_eq!(count(&later), count(&first) + 1);
+    let example = |label: Value| json!({"features": {"a": 1}, "label": label});
+    let told = message(client.post("/v1/models/m/learn", &example(json!("x"))));
+    assert!(told.contains("`classes`"), "{told}");
+    client.put("/v1/models/ab", &json!({"classes": ["a", "b"]})).ok();
+    let told = message(client.post("/v1/models/ab/learn", &example(json!("--c"))));
+    assert!(told.contains("`--c`") && told.contains("noregret learn --multiclass"), "{told}");
+    let told = message(client.request("POST", "/v1/models/m/learn", "text/csv", b"a,b\n1,2\n"));
+    assert!(told.contains("`?label=`"), "{told}");
+    let told = message(client.request("POST", "/v1/models/m/learn", "text/x-libsvm", b"1 0:1\n"));
+    assert!(told.contains("`?zero_based=true`"), "{told}");
+    // Flags of the server stay flags: whoever runs it can change them.
+    let told = message(client.post("/v1/models/m/label", &json!({"id": "0000000000000001", "label": 1})));
+    assert!(told.contains("--label-ttl"), "{told}");
+    client.post("/v1/models/m/learn", &example(json!(1))).ok();
+    let told = client.get("/v1/models/m").ok();
+    for key in ["verdict", "risk", "bound", "mixture"] {
+        assert!(!told[key].to_string().contains("--"), "{}", told[key]);
     }
 }

@@ -163,3 +163,26 @@ fn a_file_that_was_cut_off_or_changed_is_told_and_never_served_as_whole() {
     println!("{told} told, {served} served whole");
     assert!(told > 20);
 }
+
+#[test]
+fn a_store_of_a_newer_version_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::in_folder(folder.path());
+    server.client().put("/v1/models/m", &json!({})).ok();
+    server.stop();
+    let file = folder.path().join("noregret.redb");
+    let set = |version: u64| {
+        let database = redb::Database::open(&file).unwrap();
+        let transaction = database.begin_write().unwrap();
+        let table = redb::TableDefinition::<&str, u64>::new("about");
+        let before =
+            transaction.open_table(table).unwrap().insert("version", version).unwrap().map(|v| v.value());
+        transaction.commit().unwrap();
+        before
+    };
+    assert_eq!(set(2), Some(1));
+    let refused = Running::try_start(Settings::new(folder.path())).map(drop).unwrap_err();
+    assert!(refused.contains("newer noregret") && refused.contains("noregret.redb"), "{refused}");
+    assert_eq!(set(1), Some(2));
+    assert_eq!(Running::in_folder(folder.path()).client().get("/v1/models/m").ok()["examples"], 0);
+}

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use std::io::Read;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 /// How examples are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +82,48 @@ pub(super) async fn frame(body: &mut Body, until: Instant) -> Result<Option<Byte
     }
 }
 
-/// All of a body, if it is not too large, and not too slow.
-pub(super) async fn whole(mut body: Body, most: usize, patience: Duration) -> Result<Bytes, Refusal> {
+/// Room for bodies that are read whole, in kilobytes. Small ones need none: there are only so many requests.
+pub struct Room {
+    free: Semaphore,
+    all: u32,
+}
+
+/// Bodies up to this size need no room.
+const SMALL: usize = 64 << 10;
+
+impl Room {
+    /// For so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let all = u32::try_from(bytes / 1024).unwrap_or(u32::MAX).clamp(1024, 1 << 28);
+        Self { free: Semaphore::new(all as usize), all }
+    }
+
+    fn kilobytes(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(self.all)
+    }
+}
+
+/// All of a body, and the room it takes.
+pub(super) struct Whole<'a> {
+    pub(super) bytes: Bytes,
+    _room: Option<SemaphorePermit<'a>>,
+}
+
+impl std::ops::Deref for Whole<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// All of a body, if it is not too large, and not too slow. One that says how long it is waits for room; one that does
+/// not is sent away when there is none.
+pub(super) async fn whole(
+    mut body: Body,
+    most: usize,
+    patience: Duration,
+    room: Option<&Room>,
+) -> Result<Whole<'_>, Refusal> {
     let until = Instant::now() + patience;
     let too_large = || {
         Refusal::too_large(
@@ -93,24 +133,48 @@ pub(super) async fn whole(mut body: Body, most: usize, patience: Duration) -> Re
             ),
         )
     };
-    if http_body::Body::size_hint(&body).lower() > most as u64 {
+    let busy = || {
+        let message = "large bodies take all the room there is for them (--max-queued); ask again";
+        Refusal::unavailable("busy", message)
+    };
+    let said = usize::try_from(http_body::Body::size_hint(&body).lower()).unwrap_or(usize::MAX);
+    if said > most {
         return Err(too_large());
     }
-    let Some(first) = frame(&mut body, until).await? else { return Ok(Bytes::new()) };
+    let mut taken = None;
+    if let Some(room) = room.filter(|_| said > SMALL) {
+        let permit = tokio::time::timeout(patience, room.free.acquire_many(room.kilobytes(said))).await;
+        taken = permit.map_err(|_| busy())?.ok();
+    }
+    let mut granted = said.max(SMALL);
+    let Some(first) = frame(&mut body, until).await? else {
+        return Ok(Whole { bytes: Bytes::new(), _room: taken });
+    };
     if first.len() > most {
         return Err(too_large());
     }
-    let Some(second) = frame(&mut body, until).await? else { return Ok(first) };
+    let Some(second) = frame(&mut body, until).await? else {
+        return Ok(Whole { bytes: first, _room: taken });
+    };
     let mut all = BytesMut::from(&first[..]);
     let mut next = Some(second);
     while let Some(data) = next {
-        if all.len() + data.len() > most {
+        let length = all.len() + data.len();
+        if length > most {
             return Err(too_large());
+        }
+        if let Some(room) = room.filter(|_| length > granted) {
+            let more = room.free.try_acquire_many(room.kilobytes(length)).map_err(|_| busy())?;
+            granted += length;
+            match &mut taken {
+                None => taken = Some(more),
+                Some(permit) => permit.merge(more),
+            }
         }
         all.extend_from_slice(&data);
         next = frame(&mut body, until).await?;
     }
-    Ok(all.freeze())
+    Ok(Whole { bytes: all.freeze(), _room: taken })
 }
 
 /// A body as a blocking reader, for the library: what is not read yet is not asked for.

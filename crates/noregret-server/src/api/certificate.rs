@@ -100,7 +100,7 @@ fn against(state: &ModelState, asked: &Against) -> Result<CertificateTold, Refus
                 ));
             }
             let comparator = Comparator::new(name, radius.unwrap_or(1.0), engine.config().l2);
-            (comparator.map_err(|e| bad(e.0))?, Some("flag"))
+            (comparator.map_err(|e| Refusal::library("bad_query", &e.0))?, Some("flag"))
         }
     };
     let certificate = engine.certificate_for(&comparator, from);

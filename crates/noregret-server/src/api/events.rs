@@ -4,7 +4,6 @@ use super::App;
 use crate::error::{ErrorBody, Refusal};
 use crate::model::Handle;
 use crate::models::Slot;
-use crate::state::Point;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
@@ -78,15 +77,12 @@ fn paced<T>(items: impl Stream<Item = T>) -> impl Stream<Item = T> {
 }
 
 async fn told(handle: &Handle) -> Option<Value> {
-    let now = crate::now();
-    let (point, pending, counts) = handle
-        .ask(move |state| (Point::now(state.engine(), now), state.pending(), state.counts.clone()))
-        .await
-        .ok()?;
+    let point = handle.point().await.ok()?;
+    let (pending, counts) = handle.ask(|state| (state.pending(), state.counts.clone())).await.ok()?;
     Some(json!({
         "name": handle.name,
         "point": point,
-        "examples_per_second": handle.throughput(now),
+        "examples_per_second": handle.throughput(crate::now()),
         "pending": pending,
         "labelled": counts.labelled,
         "expired": counts.expired,

@@ -63,11 +63,13 @@ pub(crate) async fn upload(
     super::models::good_name(&name)?;
     let settings = app.models.settings();
     let most = usize::try_from(settings.most_model_memory).unwrap_or(usize::MAX);
-    let bytes = body::whole(body, most, settings.patience).await?;
+    let one = tokio::time::timeout(settings.patience, app.uploads.acquire()).await;
+    let _one = one.map_err(|_| Refusal::unavailable("busy", "another model file is coming in; ask again"))?;
+    let bytes = body::whole(body, most, settings.patience, None).await?.bytes;
     let read = tokio::task::spawn_blocking(move || ModelOf::<Held>::from_bytes(&bytes)).await;
     let model = read
         .map_err(|_| Refusal::bad("bad_model", "the model file made its reader stop; it is damaged"))?
-        .map_err(|message| Refusal::bad("bad_model", message))?;
+        .map_err(|message| Refusal::library("bad_model", &message))?;
     let limit = crate::models::limit(&model.engine.0, settings);
     if model.engine.0.dimension() > limit as usize {
         return Err(Refusal::too_large(

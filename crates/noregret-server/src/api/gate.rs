@@ -20,25 +20,35 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
     let route = request.extensions().get::<MatchedPath>().map(|p| p.as_str().to_owned());
     let name = model_name(request.uri().path());
     let origin = request.headers().get(header::ORIGIN).cloned();
+    let long = has_long_body(request.headers());
     let mut response = match admit(&app, &request, route.as_deref()) {
         Err(refusal) => refusal.into_response(),
         Ok(None) => preflight(),
         Ok(Some(_permit)) => next.run(request).await,
     };
     let status = response.status();
-    if let Some(refusal) = response.extensions().get::<Refusal>() {
+    if let Some(refusal) = response.extensions().get::<Refusal>().cloned() {
         if status.is_server_error() {
             tracing::warn!(%method, route, status = status.as_u16(), code = refusal.code, message = refusal.message);
         } else {
             tracing::debug!(%method, route, status = status.as_u16(), code = refusal.code, message = refusal.message);
         }
+        if long {
+            // The rest of the body may still be under way, so that nothing more can be asked here.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(handle) = name.and_then(|name| app.models.get(&name).ok()) {
-            handle.note_error(refusal, crate::now());
+            handle.note_error(&refusal, crate::now());
         }
     }
     app.metrics.request(&method, route.as_deref().unwrap_or("other"), status, began.elapsed());
     app.secure(response.headers_mut(), origin.as_ref());
     response
+}
+
+fn has_long_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|l| l.to_str().ok()?.parse::<u64>().ok());
+    headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length > 4096)
 }
 
 fn model_name(path: &str) -> Option<String> {

@@ -88,7 +88,7 @@ pub(crate) async fn label(
     let handle = app.models.get(&name)?;
     let settings = app.models.settings();
     let key = key(&headers)?;
-    let text = body::whole(body, settings.most_body, settings.patience).await?;
+    let text = body::whole(body, settings.most_body, settings.patience, Some(&app.bodies)).await?;
     let value: Value = serde_json::from_slice(&text)
         .map_err(|e| Refusal::bad("bad_json", format!("the JSON cannot be read: {e}")))?;
     let several = value.get("labels").is_some();
@@ -113,7 +113,7 @@ pub(crate) async fn label(
         let mut labels = published.about.labels.clone();
         for (k, late) in list.iter().enumerate() {
             let y = labels.one(&late.label, &|y| published.engine.loss().accepts(y));
-            y.map_err(|message| Refusal::bad("bad_label", message).at(k))?;
+            y.map_err(|message| Refusal::library("bad_label", &message).at(k))?;
         }
     }
     let key = key.map(|name| Key { name, digest: xxh3_64(&text) ^ 1 });

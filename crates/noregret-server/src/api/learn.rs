@@ -70,7 +70,7 @@ pub(super) fn check(published: &Published, parsed: &Parsed, learning: bool) -> R
         let loss = published.engine.loss();
         for (k, label) in parsed.block.raw_labels.iter().enumerate() {
             let y = labels.one(label, &|y| loss.accepts(y));
-            y.map_err(|message| Refusal::bad("bad_label", message).at(k))?;
+            y.map_err(|message| Refusal::library("bad_label", &message).at(k))?;
         }
     }
     Ok(())
@@ -175,11 +175,12 @@ pub(crate) async fn learn(
     let settings = app.models.settings();
     match asked.format(&headers)? {
         Format::Json => {
-            let text = body::whole(body, settings.most_body, settings.patience).await?;
+            let text = body::whole(body, settings.most_body, settings.patience, Some(&app.bodies)).await?;
             let about = handle.about();
             check_json(&about)?;
             let parsed = handle
                 .with_context(&about, settings.most_features, true, |context| json::body(context, &text))?;
+            drop(text);
             pieces.send(parsed).await?;
         }
         Format::Ndjson => lines(&app, &handle, body, &mut pieces).await?,

@@ -2,6 +2,7 @@
 
 use crate::models::{Models, Slot};
 use axum::http::{Method, StatusCode};
+use futures_util::future::join_all;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -38,6 +39,7 @@ pub struct Metrics {
     examples: OfModel,
     loss: OfModel,
     best: OfModel,
+    regret: OfModel,
     rate: OfModel,
     models: Gauge,
     commits: Gauge<u64, AtomicU64>,
@@ -65,8 +67,8 @@ impl Default for Metrics {
         };
         let examples = of_model("examples", "Examples learned by a model");
         let loss = of_model("average_loss", "The average loss of a model");
-        let best =
-            of_model("best_at_least", "What no comparator's average loss is below, when last asked for");
+        let best = of_model("best_at_least", "What no comparator's average loss is below");
+        let regret = of_model("regret_at_most", "What the average regret of a model is not above");
         let rate = of_model("examples_per_second", "Examples learned a second, over ten seconds");
         let (models, up) = (Gauge::default(), Gauge::default());
         registry.register("models", "Models served", models.clone());
@@ -88,6 +90,7 @@ impl Default for Metrics {
             examples,
             loss,
             best,
+            regret,
             rate,
             models,
             commits,
@@ -110,19 +113,35 @@ impl Metrics {
         self.seconds.get_or_create(&Route { route: route.to_owned() }).observe(took.as_secs_f64());
     }
 
-    pub(super) fn text(&self, models: &Models) -> String {
-        for family in [&self.examples, &self.loss, &self.best, &self.rate] {
+    /// All counts as text. The numbers of a model are of one moment, that of its certificate.
+    pub(super) async fn text(&self, models: &Models) -> String {
+        let list = models.list();
+        let served = list.iter().filter_map(|(_, slot)| match slot {
+            Slot::Served(handle) => Some(handle.clone()),
+            Slot::Damaged { .. } => None,
+        });
+        // All at once: each is asked of the model's own thread.
+        let points = join_all(served.map(|handle| async move {
+            let point = handle.point().await;
+            (handle, point)
+        }))
+        .await;
+        for family in [&self.examples, &self.loss, &self.best, &self.regret, &self.rate] {
             family.clear();
         }
-        let list = models.list();
         self.models.set(i64::try_from(list.len()).unwrap_or(i64::MAX));
-        for (model, slot) in list {
-            let Slot::Served(handle) = slot else { continue };
-            let published = handle.published.load();
-            let label = Model { model };
-            self.examples.get_or_create(&label).set(published.engine.examples() as f64);
-            if let Some(loss) = published.engine.average_loss() {
-                self.loss.get_or_create(&label).set(loss);
+        for (handle, point) in points {
+            let Ok(point) = point else { continue };
+            let label = Model { model: handle.name.clone() };
+            self.examples.get_or_create(&label).set(point.examples as f64);
+            for (family, value) in [
+                (&self.loss, point.average_loss),
+                (&self.best, point.best_at_least),
+                (&self.regret, point.regret_at_most),
+            ] {
+                if let Some(value) = value {
+                    family.get_or_create(&label).set(value);
+                }
             }
             self.rate.get_or_create(&label).set(handle.throughput(crate::now()));
         }

@@ -7,6 +7,7 @@ mod file;
 mod gate;
 mod label;
 mod learn;
+mod make;
 mod metrics;
 mod models;
 mod openapi;
@@ -14,6 +15,7 @@ mod operations;
 mod page;
 mod predict;
 
+pub use body::Room;
 pub use metrics::Metrics;
 
 use crate::auth::Tokens;
@@ -35,6 +37,10 @@ pub struct App {
     pub metrics: Metrics,
     /// How many requests may be under way.
     pub requests: Semaphore,
+    /// Room for bodies that are read whole.
+    pub bodies: Room,
+    /// Model files are large: one at a time is taken in.
+    pub uploads: Semaphore,
     /// When the server started, in milliseconds since 1970.
     pub started: u64,
 }

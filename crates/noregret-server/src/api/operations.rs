@@ -33,7 +33,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Value>, R
 /// Counts for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, description = "OpenMetrics text", content_type = "application/openmetrics-text", body = String)))]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let text = app.metrics.text(&app.models);
+    let text = app.metrics.text(&app.models).await;
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
 }
 

@@ -54,7 +54,7 @@ pub(crate) async fn predict(
             }
         }
         form => {
-            let text = body::whole(body, settings.most_body, settings.patience).await?;
+            let text = body::whole(body, settings.most_body, settings.patience, Some(&app.bodies)).await?;
             let about = handle.about();
             check_json(&about)?;
             let parsed = handle.with_context(&about, settings.most_features, false, |context| {

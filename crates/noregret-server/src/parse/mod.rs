@@ -116,10 +116,11 @@ impl<'a> Maker<'a> {
         let Some(place) = column.or_else(|| schema.hashed(name.as_bytes())) else {
             return Err(self.refuse("bad_feature", format!("the feature `{name}` is unknown to the model")));
         };
+        self.place(place, value)?;
         if column.is_none() && self.context.learning && !(self.context.has_name)(place) {
             self.parsed.names.push((place, name.into()));
         }
-        self.place(place, value)
+        Ok(())
     }
 
     fn place(&mut self, place: u32, value: f64) -> Result<(), Refusal> {
@@ -134,25 +135,28 @@ impl<'a> Maker<'a> {
             ));
         }
         if value != 0.0 {
+            // Told at once: a hostile body has room for millions.
+            let most = self.context.most_features;
+            if self.parsed.block.indices.len() - self.start() >= most {
+                return Err(self.refuse(
+                    "too_many_features",
+                    format!("the example has more than {most} features, which is all that is allowed (--max-features)"),
+                ));
+            }
             self.parsed.block.indices.push(place);
             self.parsed.block.values.push(value);
         }
         Ok(())
     }
 
+    /// Where the row that is being made begins.
+    fn start(&self) -> usize {
+        self.parsed.block.offsets.last().copied().unwrap_or(0)
+    }
+
     /// Ends the row that is being made.
     fn end(&mut self, space: Space, label: Label, weight: f64) -> Result<(), Refusal> {
-        let start = self.parsed.block.offsets.last().copied().unwrap_or(0);
-        let features = self.parsed.block.indices.len() - start;
-        if features > self.context.most_features {
-            let most = self.context.most_features;
-            return Err(self.refuse(
-                "too_many_features",
-                format!(
-                    "the example has {features} features, and at most {most} are allowed (--max-features)"
-                ),
-            ));
-        }
+        let start = self.start();
         match self.parsed.space {
             Some(before) if before != space => {
                 return Err(self.refuse(

@@ -47,7 +47,7 @@ pub struct Reader {
 }
 
 fn refuse(line: u64, message: &str) -> Refusal {
-    Refusal::bad("bad_input", format!("line {line}: {message}"))
+    Refusal::library("bad_input", &format!("line {line}: {message}"))
 }
 
 fn failed(failure: Failure, line: u64) -> Refusal {
@@ -81,7 +81,7 @@ impl Reader {
                 format!("found the format `{format}`, expected json, ndjson, {}", known.join(", ")),
             ));
         };
-        let usage = |e: noregret::error::UsageError| Refusal::bad("bad_input", e.0);
+        let usage = |e: noregret::error::UsageError| Refusal::library("bad_input", &e.0);
         let entry = format::find(format).map_err(usage)?;
         // A CSV gives its columns places of their own; a model that hashes all names has them where JSON does.
         let hashing = space == Space::Names && context.schema.columns.is_empty();

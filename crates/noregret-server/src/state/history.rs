@@ -10,6 +10,12 @@ const MOST: usize = 2048;
 /// At least this often, if anything is learned.
 const MILLISECONDS: u64 = 60_000;
 
+/// How long a point is good for, in milliseconds: making one goes through all weights, and more than a small part of the
+/// time should not go there, however many there are.
+pub(crate) fn pace(engine: &Engine) -> u64 {
+    engine.dimension() as u64 / 256
+}
+
 /// What was known after some number of examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Point {
@@ -43,7 +49,7 @@ impl Point {
 }
 
 /// Points, denser at the beginning of a stream: a new one when the number of examples has grown by a part in 64, or
-/// a minute has gone by.
+/// a minute has gone by; in a model of many features they keep their distance.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct History {
     points: Vec<Point>,
@@ -60,7 +66,7 @@ impl History {
         let (examples, (seen, noted)) = (engine.examples(), self.last);
         let grown = examples >= seen + 1 + seen / 64;
         let old = examples > seen && time >= noted + MILLISECONDS;
-        if !(grown || old) {
+        if !(grown || old) || time < noted + pace(engine) {
             return;
         }
         self.last = (examples, time);

@@ -12,12 +12,17 @@ use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinitio
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// What is known of the store itself.
+const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 /// What is known of each model, as JSON.
 const MODELS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("models");
 /// Records by model and number, each with its checksum.
 const LOG: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("log");
 /// Snapshots by model and part.
 const SNAPSHOTS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("snapshots");
+
+/// How the tables are to be read; a program refuses stores that know more than it does.
+const VERSION: u64 = 1;
 
 /// Snapshots are cut into parts, so that the database never has to find room for one huge value.
 const PART: usize = 1 << 20;
@@ -94,11 +99,30 @@ impl Store {
         let store = Self { database, place };
         // So that reading finds the tables.
         let transaction = store.database.begin_write().map_err(StoreError::failed)?;
+        {
+            let mut about = transaction.open_table(ABOUT).map_err(StoreError::failed)?;
+            let found = about.get("version").map_err(StoreError::failed)?.map(|v| v.value());
+            match found {
+                None => drop(about.insert("version", VERSION).map_err(StoreError::failed)?),
+                Some(version) if version > VERSION => return Err(store.newer(version)),
+                Some(_) => {}
+            }
+        }
         transaction.open_table(MODELS).map_err(StoreError::failed)?;
         transaction.open_table(LOG).map_err(StoreError::failed)?;
         transaction.open_table(SNAPSHOTS).map_err(StoreError::failed)?;
         transaction.commit().map_err(StoreError::failed)?;
         Ok(store)
+    }
+
+    fn newer(&self, version: u64) -> StoreError {
+        StoreError::Open {
+            place: self.place.to_string(),
+            message: format!(
+                "a newer noregret has written this store (version {version}, and this program knows {VERSION}): serve \
+                 it with that one, or choose another --data"
+            ),
+        }
     }
 
     /// Opens it again after a failure.
