@@ -213,7 +213,7 @@ fn mistakes_on_the_command_line_are_named() {
 }
 
 #[test]
-fn a_folder_is_served_by_one_and_one_of_a_newer_version_by_none() {
+fn a_folder_is_served_by_one() {
     let folder = Folder::new();
     let served = Served::start(&folder, "--quiet");
     let ran = folder.run("serve --data models --listen 127.0.0.1:0");

@@ -73,8 +73,8 @@ impl Engine {
         let mut fork = Self::new(self.config.clone())?;
         fork.machine.restore(self.machine.save()).map_err(Error::Diverged)?;
         fork.set_windows(false);
-        // One that has learned nothing begins like any other.
-        if self.examples() > 0 {
+        // A new one begins like any other; not so one that was forked itself, though it has learned nothing yet.
+        if self.examples() > 0 || self.origin.is_some() {
             fork.begin_at_nothing();
         }
         Ok(fork)
