@@ -5,6 +5,7 @@
 //! measured in, and f32 is enough.
 
 use super::super::{Line, Slot};
+use std::fmt::Debug;
 use wide::f32x4;
 
 /// The members that keep a weight: three descents and two Bayesians.
@@ -139,6 +140,8 @@ pub(super) trait Beside: Copy + Default + Send + Sync + 'static {
     const KEPT: bool;
     /// The names of the numbers of a slot.
     const FIELDS: &'static [&'static str];
+    /// How the cell lies: see [`Slot::Align`].
+    type Align: Copy + Debug + Default + Send + Sync + 'static;
     /// `b` of member `k`.
     fn get(&self, k: usize) -> f64;
     /// Sets it.
@@ -159,6 +162,7 @@ pub(super) struct Nothing;
 impl Beside for Nothing {
     const KEPT: bool = false;
     const FIELDS: &'static [&'static str] = NAMES.split_at(STATE).0;
+    type Align = Line;
     fn get(&self, _: usize) -> f64 {
         0.0
     }
@@ -172,6 +176,7 @@ pub(super) struct Averages([f64; MEMBERS]);
 impl Beside for Averages {
     const KEPT: bool = true;
     const FIELDS: &'static [&'static str] = &NAMES;
+    type Align = ();
     fn get(&self, k: usize) -> f64 {
         self.0[k]
     }
@@ -216,7 +221,7 @@ const NAMES: [&str; STATE + MEMBERS] = [
 
 impl<B: Beside> Slot for Pool<B> {
     const FIELDS: &'static [&'static str] = B::FIELDS;
-    type Align = Line;
+    type Align = B::Align;
 
     fn get(&self, k: usize) -> f64 {
         let s = &self.state;

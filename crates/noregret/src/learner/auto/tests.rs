@@ -198,3 +198,13 @@ fn logistic_steps_solve_their_equations() {
         }
     }
 }
+
+/// What the entry says of memory: the cells, and the second ledger's vector.
+#[test]
+fn a_feature_is_one_cache_line() {
+    let cell = |bytes: usize, align: usize| (bytes + size_of::<f64>(), align);
+    let plain = cell(size_of::<Cell<Pool<Nothing>>>(), align_of::<Cell<Pool<Nothing>>>());
+    let averaged = cell(size_of::<Cell<Pool<Averages>>>(), align_of::<Cell<Pool<Averages>>>());
+    assert_eq!((plain, averaged), ((72, 64), (120, 8)));
+    assert_eq!(ENTRY.bytes_per_feature, (72, Some(120)));
+}
