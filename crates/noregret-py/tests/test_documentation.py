@@ -14,7 +14,8 @@ from river import datasets
 import noregret
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-MODULES = ["noregret"] + [f"noregret.{module.name}" for module in pkgutil.iter_modules(noregret.__path__)]
+# What needs Spark is tried where Spark is: in tests/spark.
+MODULES = ["noregret"] + [f"noregret.{module.name}" for module in pkgutil.iter_modules(noregret.__path__) if module.name != "spark"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -28,11 +29,14 @@ def blocks(page):
 
 def test_the_readme_has_an_example_of_each_form():
     text = "".join(blocks("README.md"))
-    assert len(blocks("README.md")) == 3
-    assert all(name in text for name in ("noregret.Learner", "noregret.sklearn", "noregret.river"))
+    assert len(blocks("README.md")) == 4
+    assert all(name in text for name in ("noregret.Learner", "noregret.sklearn", "noregret.river", "noregret.spark"))
 
 
-@pytest.mark.parametrize("page, block", [(page, b) for page in ("README.md", "crates/noregret-py/README.md") for b in blocks(page)])
+PAGES = ("README.md", "crates/noregret-py/README.md")
+
+
+@pytest.mark.parametrize("page, block", [(page, b) for page in PAGES for b in blocks(page) if "noregret.spark" not in b])
 def test_examples_of_the_readmes(page, block, stream, capsys):
     names = {"X": stream[0], "y": stream[1], "dataset": datasets.Phishing().take(200)}
     exec(compile(block, page, "exec"), names)
