@@ -3,19 +3,8 @@
 # the examples of its documentation. Needs Rust, and Python 3.10 or later with venv; packages come from the package index.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-environment=target/python
-python=$environment/bin/python
-[ -x "$python" ] || python3 -m venv "$environment"
-wanted="maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow matplotlib vowpalwabbit nbclient ipykernel pytest hypothesis"
-if [ "$(cat "$environment/wanted" 2>/dev/null)" != "$wanted" ]; then
-  # shellcheck disable=SC2086 # a list of words
-  "$python" -m pip install --quiet --disable-pip-version-check $wanted
-  echo "$wanted" >"$environment/wanted"
-fi
-rm -rf target/wheels
-PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet \
-  --manifest-path crates/noregret-py/Cargo.toml --target-dir target --out target/wheels --interpreter "$python"
-"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/noregret-*.whl
+python=target/python/bin/python
+scripts/wheel.sh target/python "maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow matplotlib vowpalwabbit nbclient ipykernel pytest hypothesis"
 # The command writes and reads the same model files.
 cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret "$python" -m pytest -q -p no:cacheprovider crates/noregret-py/tests \

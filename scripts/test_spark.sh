@@ -11,19 +11,8 @@ if ! command -v java >/dev/null; then
   echo "Spark needs Java 17: install openjdk-17-jre-headless" >&2
   exit 1
 fi
-environment=target/spark
-python=$environment/bin/python
-[ -x "$python" ] || python3 -m venv "$environment"
-wanted="pyspark>=4.1,<5 pyarrow pandas<3 numpy scipy maturin>=1.9,<2 pytest"
-if [ "$(cat "$environment/wanted" 2>/dev/null)" != "$wanted" ]; then
-  # shellcheck disable=SC2086 # a list of words
-  "$python" -m pip install --quiet --disable-pip-version-check $wanted
-  echo "$wanted" >"$environment/wanted"
-fi
-rm -rf target/wheels
-PATH="$PWD/$environment/bin:$PATH" "$python" -m maturin build --release --quiet \
-  --manifest-path crates/noregret-py/Cargo.toml --target-dir target --out target/wheels --interpreter "$python"
-"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/noregret-*.whl
+python=target/spark/bin/python
+scripts/wheel.sh target/spark "pyspark>=4.1,<5 pyarrow pandas<3 numpy scipy maturin>=1.9,<2 pytest"
 [ -x target/release/noregret ] || cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret PYSPARK_PYTHON=$PWD/$python "$python" -m pytest -q -p no:cacheprovider \
   crates/noregret-py/tests/spark "$@"

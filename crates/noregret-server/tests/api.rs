@@ -9,13 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
-use support::{Running, Stream, read_answer};
-
-fn served() -> (tempfile::TempDir, Running) {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Running::in_folder(folder.path());
-    (folder, server)
-}
+use support::{Running, Stream, read_answer, served};
 
 #[test]
 fn a_model_is_made_taught_asked_and_deleted() {

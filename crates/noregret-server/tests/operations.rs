@@ -10,13 +10,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
-use support::{Running, Stream, read_answer};
-
-fn served() -> (tempfile::TempDir, Running) {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Running::in_folder(folder.path());
-    (folder, server)
-}
+use support::{Running, Stream, read_answer, served};
 
 #[test]
 fn tokens_allow_what_their_roles_do_and_without_them_only_loopback_is_served() {

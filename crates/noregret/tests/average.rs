@@ -66,6 +66,17 @@ fn rival(rows: &[common::Row], u: &[f64], engine: &Engine) -> (f64, Comparator) 
     (rows.iter().map(lost).sum::<f64>() / total, ball)
 }
 
+/// What learned so many parts of these rows from a common start, each stored and read again; none where a learner
+/// diverges on what it was given.
+fn learned(rows: &[common::Row], parts: usize, start: &Engine) -> Option<Vec<Engine>> {
+    let learn = |part| {
+        let mut engine = start.forked().unwrap();
+        engine.learn_f64(block(part).rows()).ok()?;
+        Some(kept(engine))
+    };
+    rows.chunks(rows.len().div_ceil(parts).max(1)).map(learn).collect()
+}
+
 /// Batch after batch, each in parts from the average before it: nothing proved of all of them is too much.
 fn check_batches(
     rows: &[common::Row],
@@ -79,14 +90,7 @@ fn check_batches(
     let rows = labelled(rows, model.loss());
     let mut done = 0;
     for batch in rows.chunks(rows.len().div_ceil(3).max(1)) {
-        let mut learned = Vec::new();
-        for part in batch.chunks(batch.len().div_ceil(parts).max(1)) {
-            let mut engine = model.forked().unwrap();
-            if engine.learn_f64(block(part).rows()).is_err() {
-                return;
-            }
-            learned.push(kept(engine));
-        }
+        let Some(learned) = learned(batch, parts, &model) else { return };
         let mut average = Engine::average(&learned.iter().collect::<Vec<_>>()).unwrap();
         average.follow(&model);
         model = kept(average);
@@ -116,15 +120,7 @@ fn check(
     let (best, ball) = rival(&rows, u, &start);
     let (mut model, mut first): (Option<Engine>, Option<Engine>) = (None, None);
     for round in 1..=2 {
-        let mut learned = Vec::new();
-        for part in rows.chunks(rows.len().div_ceil(parts).max(1)) {
-            let mut engine = model.as_ref().unwrap_or(&start).forked().unwrap();
-            // A learner may diverge on what it was given: there is nothing to average then.
-            if engine.learn_f64(block(part).rows()).is_err() {
-                return;
-            }
-            learned.push(kept(engine));
-        }
+        let Some(learned) = learned(&rows, parts, model.as_ref().unwrap_or(&start)) else { return };
         if learned.is_empty() {
             return;
         }

@@ -24,6 +24,13 @@ pub struct Running {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A server on a new folder.
+pub fn served() -> (tempfile::TempDir, Running) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::in_folder(folder.path());
+    (folder, server)
+}
+
 impl Running {
     pub fn start(settings: Settings) -> Self {
         Self::try_start(settings).unwrap()
