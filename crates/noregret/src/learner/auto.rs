@@ -21,14 +21,14 @@
 //! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
 //! what depends on the loss.
 //!
-//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same cache
-//! line, the first of them light so that many features are on their way from memory at once.
+//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same cache line.
 //!
 //! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about
 //! fixed models (the others' would cost another 8 bytes a feature each).
 //!
 //! Theorem: `regret/bound/mixture.rs`: the loss is at most the best member's plus a constant.
 
+mod lanes;
 mod mixing;
 mod mixture;
 mod rule;
@@ -39,13 +39,13 @@ mod tests;
 
 pub use mixture::{Member, Mixture, Moment};
 
-use super::slots::{Cell, Slots, fetch_all};
+use super::slots::{Cell, Slots};
 use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::{Machine, Vector, boxed};
 use mixing::{Mixed, Mixing};
-use rule::{Convex, Logistic, Rule};
+use rule::{Convex, Logistic, Moves, Rule};
 use serde::{Deserialize, Serialize};
 use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, State, WEIGHTED};
 use std::marker::PhantomData;
@@ -98,8 +98,6 @@ const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 const FLATTEST: f32 = 1e-18;
 /// ... and so would those of slopes beyond this.
 const STEEPEST: f32 = 1e15;
-/// How many features are asked for at once.
-const TOGETHER: usize = 128;
 /// The variance a Bayesian starts with.
 const VARIANCE: f64 = 10.0;
 
@@ -116,8 +114,6 @@ struct Auto<R: Rule, B> {
     coin_scales: f64,
     memory: R::Memory,
     mixing: Mixing,
-    /// The member of the largest weight.
-    heaviest: usize,
     /// The scalars of the slow descent's ledger: `K`, and what its rounding is measured by.
     slow: [f64; 3],
     /// Its vector, apart from the cells so that these fill a cache line, and the bias's part of it.
@@ -147,6 +143,8 @@ struct Round {
     square: f64,
     /// What multiplies the coin's bets.
     coin_scale: f64,
+    /// Whether a feature's scale is about to change.
+    news: bool,
     /// What was found in the row's cells, feature by feature, the bias last.
     heard: Vec<Heard>,
 }
@@ -154,14 +152,15 @@ struct Round {
 /// What the members know of a feature of the row.
 #[derive(Clone, Copy, Default)]
 struct Heard {
+    /// What a unit of slope moves the weights by, the last one's apart.
+    rates: f32x4,
+    last_rate: f32,
     /// `x/s`.
     v: f32,
     /// `1/s`.
     inverse: f32,
     /// What the coin bets.
     bet: f32,
-    /// What a unit of slope moves the weights by.
-    rates: (f32x4, f32),
 }
 
 impl<R: Rule, B: Beside> Auto<R, B> {
@@ -174,7 +173,6 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             coin_scales: 0.0,
             memory: R::Memory::default(),
             mixing: Mixing::new(rule.stacking().is_some()),
-            heaviest: 0,
             slow: [0.0; 3],
             slow_s: Vec::new(),
             slow_bias: 0.0,
@@ -215,41 +213,41 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         state_of: impl Fn(u32) -> &'s State,
         mut note: impl FnMut(f32, f32, f32),
     ) -> Round {
-        // Of the first member, the four after it, and the coin.
-        let (mut first, mut others, mut coin) = (0f32, f32x4::ZERO, 0f32);
-        let mut square = 0f32;
-        let mut row = [(0f32, 0f32); TOGETHER];
-        for (indices, values) in x.indices.chunks(TOGETHER).zip(x.values.chunks(TOGETHER)) {
-            // Little work, and both cache lines: many loads are on their way at once.
-            for ((&i, x), v) in indices.iter().zip(values).zip(&mut row) {
-                let state = state_of(i);
-                *v = state.normalise(x.f64());
-                first += state.w[0] * v.0;
-            }
-            for (&i, &v) in indices.iter().zip(&row) {
-                let bet = state_of(i).hear(v, &mut others);
-                coin += bet * v.0;
-                square += v.0 * v.0;
-                note(v.0, v.1, bet);
-            }
+        // Of the first four members, the fifth, and the coin.
+        let (mut four, mut fifth, mut coin) = (f32x4::ZERO, 0f32, 0f32);
+        let (mut square, mut news) = (0f32, false);
+        let mut hear = |state: &State, x: f64| {
+            let (v, inverse, bet) = state.hear(x).unwrap_or_else(|| {
+                news = true;
+                state.hear_news(x)
+            });
+            let (weights, last) = state.weights();
+            four += weights * f32x4::splat(v);
+            fifth += last * v;
+            coin += bet * v;
+            square += v * v;
+            note(v, inverse, bet);
+        };
+        for (&i, x) in x.indices.iter().zip(x.values) {
+            hear(state_of(i), x.f64());
         }
         if let Some(bias) = &slots.bias {
-            let state = &bias.state.state;
-            let v = state.normalise(1.0);
-            first += state.w[0] * v.0;
-            let bet = state.hear(v, &mut others);
-            coin += bet * v.0;
-            square += v.0 * v.0;
-            note(v.0, v.1, bet);
+            hear(&bias.state.state, 1.0);
         }
         let square = f64::from(square);
-        let [second, third, fourth, fifth] = others.to_array();
+        let [first, second, third, fourth] = four.to_array();
         let mut margins = [first, second, third, fourth, fifth, coin].map(f64::from);
         let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
         margins[COIN] *= coin_scale;
         let z = margins.map(|m| self.rule.predicted(&self.memory, m));
         let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
-        Round { margins, z, mixed, square, coin_scale, heard: Vec::new() }
+        Round { margins, z, mixed, square, coin_scale, news, heard: Vec::new() }
+    }
+
+    /// The mean of member `k`'s iterates.
+    fn average_of(&self, k: usize, cell: &Cell<Pool<B>>) -> f64 {
+        let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
+        (sum * cell.state.state.raw(k) - cell.state.beside.get(k)) / self.t as f64
     }
 
     /// What multiplies a coin's bet.
@@ -264,7 +262,6 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
 
     fn fetch<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
         slots.fetch(x);
-        fetch_all(&self.slow_s, x);
     }
 
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
@@ -287,7 +284,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
-        let Round { margins, z, mixed, square, coin_scale, heard } = &mut self.round;
+        let Round { margins, z, mixed, square, coin_scale, news, heard } = &mut self.round;
         let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
         let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
         rule.note(&mut self.memory, y);
@@ -301,8 +298,24 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let t = self.t as f64 + 1.0;
         let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
 
-        // First touch: scales, sums of squares, and how far each member's prediction will move.
-        let entered = c * rule.slope_at(z[0], y, &told[0]);
+        if *news {
+            slots.grow(x.end());
+            let mut noted = heard.iter();
+            slots.revisit(x, |cell| {
+                let (Some(heard), state) = (noted.next(), &mut cell.state.state) else { return };
+                if heard.inverse != state.inverse {
+                    let before = *state;
+                    state.rescale(heard.inverse);
+                    if B::KEPT {
+                        cell.state.beside.moved(&before, state, &factors);
+                    }
+                }
+            });
+        }
+
+        // First touch: sums of squares, and how far each member's prediction will move.
+        let (first_loss, entered) = rule.at(z[0], y, &told[0]);
+        let entered = c * entered;
         // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
         let steep = |k: usize| {
             let slope = ((c * told[k].slope) as f32).clamp(-STEEPEST, STEEPEST);
@@ -313,50 +326,39 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let prior = (root / VARIANCE) as f32;
         let (mut ways, mut last_way) = (f32x4::ZERO, 0f32);
         let mut noted = heard.iter_mut();
-        slots.enter(x, o.slope, |cell, _| {
+        slots.enter_briefly(x, o.slope, |cell, _| {
             let Some(heard) = noted.next() else { return };
-            let state = &mut cell.state.state;
-            if heard.inverse != state.inverse {
-                let before = *state;
-                state.rescale(heard.inverse);
-                if B::KEPT {
-                    cell.state.beside.moved(&before, state, &factors);
-                }
-            }
             let v = heard.v;
-            heard.rates = state.meet(v, lanes, prior);
-            ways += f32x4::splat(v * v) * heard.rates.0;
-            last_way += v * v * heard.rates.1;
+            (heard.rates, heard.last_rate) = cell.state.state.meet(v, lanes, prior);
+            ways += f32x4::splat(v * v) * heard.rates;
+            last_way += v * v * heard.last_rate;
         });
         if x.end() > self.slow_s.len() {
             self.slow_s.resize(slots.cells.len(), 0.0);
         }
+        let slow_s = self.slow_s.as_mut_slice();
         for (i, xi) in x.iter() {
-            self.slow_s[i] += entered * xi;
+            slow_s[i] += entered * xi;
         }
         self.slow_bias += entered;
-        let [w0, w1, w2, w3] = ways.to_array();
-        let ways = [w0, w1, w2, w3, last_way];
 
         // How far each moves.
-        let mut moves = [0f32; WEIGHTED];
-        let mut bends = [0f32; WEIGHTED];
-        for k in (0..DESCENTS).filter(|&k| slopes[k] != 0.0) {
-            let u = rule.descend(margins[k], y, c, scale[k] * f64::from(ways[k]), &told[k]);
-            moves[k] = (-u * scale[k]) as f32;
-        }
-        for k in DESCENTS..WEIGHTED {
-            let (u, h) = rule.condition(margins[k], y, c, gain * f64::from(ways[k]), &told[k]);
-            moves[k] = (-u * gain) as f32;
-            // Precisions that fade away would end among the slowest of numbers.
-            bends[k] = (h as f32).clamp(1e-20, STEEPEST);
-        }
+        let [w0, w1, w2, w3] = ways.to_array();
+        let ways = [w0, w1, w2, w3, last_way].map(f64::from);
+        let gains = [scale[0], scale[1], scale[2], gain, gain];
+        let ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
+        let Moves { u, curvature } = rule.moves(&margins, y, c, &ways, &told);
+        let moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
+            let rests = k < DESCENTS && slopes[k] == 0.0;
+            if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
+        });
+        // Precisions that fade away would end among the slowest of numbers.
+        let bends = [curvature[3], curvature[4]].map(|h| (h as f32).clamp(1e-20, STEEPEST));
         let slope = c * told[COIN].slope;
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
         let moves = (f32x4::new([moves[0], moves[1], moves[2], moves[3]]), moves[4]);
-        let bends = [bends[3], bends[4]];
         let mut noted = heard.iter();
         slots.revisit(x, |cell| {
             let Some(heard) = noted.next() else { return };
@@ -365,7 +367,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             }
             let state = &mut cell.state.state;
             let before = *state;
-            state.follow(heard.v, heard.rates, moves, bends);
+            state.follow(heard.v, (heard.rates, heard.last_rate), moves, bends);
             state.toss(toss * heard.v, heard.bet);
             if B::KEPT {
                 cell.state.beside.moved(&before, state, &factors);
@@ -376,20 +378,18 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         self.weight += c;
         self.largest_weight = self.largest_weight.max(c);
         self.rows += *square;
-        let (loss, product) = (c * rule.loss(z[0], y), entered * z[0]);
+        let (loss, product) = (c * first_loss, entered * z[0]);
         self.slow[0] += loss - product;
         self.slow[1] += loss.abs() + product.abs();
         self.slow[2] += entered.abs() * o.norm_squared.sqrt();
         self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
-        let weights = self.mixing.weights(self.tracking);
-        self.heaviest = (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
         }
     }
 
     fn weight(&self, cell: &Cell<Pool<B>>) -> f64 {
-        let k = self.heaviest;
+        let k = self.mixing.heaviest(self.tracking);
         let scale = if k == COIN { self.coin_scale() } else { 1.0 };
         scale * cell.state.state.raw(k)
     }
@@ -400,10 +400,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn average(&self, cell: &Cell<Pool<B>>) -> Option<f64> {
-        let k = self.heaviest;
-        let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
-        let total = || sum * cell.state.state.raw(k) - cell.state.beside.get(k);
-        (B::KEPT && self.t > 0).then(|| total() / self.t as f64)
+        (B::KEPT && self.t > 0).then(|| self.average_of(self.mixing.heaviest(self.tracking), cell))
     }
 
     fn theorem(&self) -> Theorem {
@@ -457,7 +454,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         Some(Mixture {
             members: (0..MEMBERS).map(member).collect(),
             best_member: NAMES[best],
-            heaviest_member: NAMES[self.heaviest],
+            heaviest_member: NAMES[self.mixing.heaviest(self.tracking)],
             mixed_by: self.mixing.ways(self.tracking),
             excess_at_most: excess.map(|eta| self.mixing.excess(eta, self.tracking) / self.weight),
             unmet,
@@ -468,8 +465,6 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     fn take_over(&mut self, built: Self) {
         self.rule = built.rule;
         self.tracking = built.tracking;
-        // What a damaged file says here must not lead beyond the members.
-        self.heaviest = self.heaviest.min(MEMBERS - 1);
         self.history.retain(|m| m.losses_total.len() == MEMBERS);
         self.mixing.limit(&built.mixing);
     }

@@ -151,21 +151,21 @@ impl<T: Slot> Slots<T> {
     /// Has the cells of a row that comes later brought to the processor.
     #[inline]
     pub fn fetch<V: Value>(&self, x: Features<'_, V>) {
-        fetch_all(&self.cells, x);
+        for &i in x.indices {
+            if let Some(cell) = self.cells.get(i as usize) {
+                pages::fetch(cell);
+            }
+        }
     }
 
-    /// The same cells in the same order once more, in a round that has entered its row.
+    /// The same cells in the same order once more, in a round that enters its row.
     #[inline(always)]
     pub fn revisit<V: Value>(&mut self, x: Features<'_, V>, mut step: impl FnMut(&mut Cell<T>)) {
         let cells = self.cells.as_mut_slice();
-        let mut bias = self.bias.as_mut();
-        for k in 0..x.indices.len() + usize::from(bias.is_some()) {
-            let cell = if let Some(&i) = x.indices.get(k) {
-                &mut cells[i as usize]
-            } else {
-                let Some(cell) = bias.take() else { return };
-                cell
-            };
+        for &i in x.indices {
+            step(&mut cells[i as usize]);
+        }
+        if let Some(cell) = &mut self.bias {
             step(cell);
         }
     }
@@ -215,16 +215,6 @@ impl<T: Slot> Slots<T> {
     /// Whether there is no coordinate.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// Has what a table holds for the features of a row brought to the processor.
-#[inline]
-pub(super) fn fetch_all<T, V: Value>(table: &[T], x: Features<'_, V>) {
-    for &i in x.indices {
-        if let Some(value) = table.get(i as usize) {
-            pages::fetch(value);
-        }
     }
 }
 

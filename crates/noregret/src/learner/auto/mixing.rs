@@ -13,7 +13,7 @@
 //! divided by the mixability gap so far (nearly AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
 //! share: Herbster, Warmuth 1998.
 
-use super::rule::{Rule, Told};
+use super::rule::{Cost, Rule, Told};
 use super::slot::MEMBERS;
 use super::stack::{Asked, Stack};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub(super) const WAY_NAMES: [&str; WAYS] = ["exponential-weights", "fixed-share"
 #[serde(bound(serialize = "[f64; N]: Serialize", deserialize = "[f64; N]: Deserialize<'de>"))]
 struct Hedge<const N: usize> {
     losses: [f64; N],
+    /// The probabilities of what happened that are not among the losses yet, multiplied: a logarithm for many rounds.
+    fresh: [f64; N],
     weights: [f64; N],
     /// The sum of `mean loss - mix loss`.
     gap: f64,
@@ -41,7 +43,7 @@ impl<const N: usize> Hedge<N> {
     fn new(among: usize) -> Self {
         let mut weights = [0.0; N];
         weights[..among].fill(1.0 / among as f64);
-        Self { losses: [0.0; N], weights, gap: 0.0, rounds: 0.0, among }
+        Self { losses: [0.0; N], fresh: [1.0; N], weights, gap: 0.0, rounds: 0.0, among }
     }
 
     /// The rate: given, or from the gap. A hundredth of the mean loss is added to the gap, so that a tie is
@@ -54,8 +56,21 @@ impl<const N: usize> Hedge<N> {
         })
     }
 
-    fn update(&mut self, losses: &[f64; N], given: Option<f64>) {
-        let n = self.among;
+    /// The total losses.
+    fn totals(&self) -> [f64; N] {
+        std::array::from_fn(|k| self.losses[k] - self.fresh[k].ln())
+    }
+
+    /// Learns what every expert's prediction cost in a row of weight `c`.
+    fn update(&mut self, costs: &[Cost; N], c: f64, given: Option<f64>) {
+        if c == 1.0
+            && let Some(right) = all_right(costs)
+        {
+            return self.multiply(&right);
+        }
+        self.losses = self.totals();
+        self.fresh = [1.0; N];
+        let (n, losses) = (self.among, &costs.map(|cost| c * cost.loss()));
         if given.is_none() {
             // mix = -(1/eta) ln sum of weight exp(-eta loss)
             let eta = self.eta(None);
@@ -69,7 +84,42 @@ impl<const N: usize> Hedge<N> {
         for (total, loss) in self.losses[..n].iter_mut().zip(losses) {
             *total += loss;
         }
-        let eta = self.eta(given);
+        self.weigh(self.eta(given));
+    }
+
+    /// The same for probabilities: exponential weights at rate 1 are multiplied by them.
+    #[inline]
+    fn multiply(&mut self, right: &[f64; N]) {
+        self.rounds += 1.0;
+        let (mut least, mut sum) = (1.0, 0.0);
+        for ((fresh, weight), right) in
+            self.fresh.iter_mut().zip(&mut self.weights).zip(right).take(self.among)
+        {
+            *fresh *= right;
+            *weight *= right;
+            sum += *weight;
+            if *fresh < least {
+                least = *fresh;
+            }
+        }
+        if least > SMALLEST {
+            self.weights.iter_mut().for_each(|w| *w /= sum);
+        } else {
+            self.settle();
+        }
+    }
+
+    /// Has the losses up to date, and weighs by them.
+    #[cold]
+    fn settle(&mut self) {
+        self.losses = self.totals();
+        self.fresh = [1.0; N];
+        self.weigh(1.0);
+    }
+
+    /// `weight ~ exp(-eta loss)`.
+    fn weigh(&mut self, eta: f64) {
+        let n = self.among;
         let least = self.losses[..n].iter().copied().fold(f64::INFINITY, f64::min);
         for (w, total) in self.weights[..n].iter_mut().zip(&self.losses) {
             *w = shrink(eta * (total - least));
@@ -79,11 +129,26 @@ impl<const N: usize> Hedge<N> {
     }
 }
 
+/// The probabilities, where all costs are such.
+#[inline]
+fn all_right<const N: usize>(costs: &[Cost; N]) -> Option<[f64; N]> {
+    let mut right = [0.0; N];
+    for (right, cost) in right.iter_mut().zip(costs) {
+        let Cost::Right(p) = *cost else { return None };
+        *right = p;
+    }
+    Some(right)
+}
+
+/// Products of probabilities are told apart from the losses until they are below this.
+const SMALLEST: f64 = 1e-50;
+
 /// `exp(-x)`; nothing where that is too little to be seen in a sum with 1: no prediction of a probability is below
-/// `exp(-50)`, so that even an expert who alone is right would add `exp(-70)` of what the others say.
+/// `exp(-50)` and weights are told anew when a product of them is below `exp(-115)`, so that even an expert who alone was
+/// right since would add less than `exp(-80)` of what the others say.
 #[inline]
 fn shrink(x: f64) -> f64 {
-    if x > 120.0 { 0.0 } else { (-x).exp() }
+    if x > 250.0 { 0.0 } else { (-x).exp() }
 }
 
 /// The state of all three, and of the weights over them.
@@ -128,7 +193,7 @@ impl Mixing {
         z: &[f64; MEMBERS],
         tracking: bool,
     ) -> Mixed {
-        let points = z.map(|z| rule.point(z));
+        let points = rule.points(z);
         let blend = |weights: &[f64], points: &[(f64, f64)]| {
             weights.iter().zip(points).fold((0.0, 0.0), |(a, b), (w, p)| (a + w * p.0, b + w * p.1))
         };
@@ -153,7 +218,7 @@ impl Mixing {
         Mixed { points, ways, way_points, asked, z }
     }
 
-    /// Learns what happened. `told` has each member's loss (its slope) and perhaps `exp(-eta loss)`.
+    /// Learns what happened. `told` has what each member's prediction cost.
     pub(super) fn update<R: Rule>(
         &mut self,
         rule: &R,
@@ -163,27 +228,28 @@ impl Mixing {
         tracking: bool,
     ) {
         let rate = rule.rate();
-        let eta = self.members.eta(rate);
-        let losses = &told.map(|told| c * told.loss);
-        let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        for ((v, loss), told) in self.share.iter_mut().zip(losses).zip(told) {
-            *v *= match told.right {
-                Some(right) if c == 1.0 => right,
-                _ => shrink(eta * (loss - least)),
-            };
+        let costs = told.map(|told| told.cost);
+        let factors = all_right(&costs).filter(|_| c == 1.0).unwrap_or_else(|| {
+            let losses = costs.map(|cost| c * cost.loss());
+            let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+            let eta = self.members.eta(rate);
+            losses.map(|loss| shrink(eta * (loss - least)))
+        });
+        let mut sum = 0.0;
+        for (v, factor) in self.share.iter_mut().zip(factors) {
+            *v *= factor;
+            sum += *v;
         }
-        let sum: f64 = self.share.iter().sum();
         let a = 1.0 / (self.t as f64 + 2.0);
-        for v in &mut self.share {
-            *v = (1.0 - a) * (*v / sum) + a / MEMBERS as f64;
-        }
+        let (kept, given) = ((1.0 - a) / sum, a / MEMBERS as f64);
+        self.share.iter_mut().for_each(|v| *v = kept * *v + given);
         self.t += 1;
-        self.members.update(losses, rate);
+        self.members.update(&costs, c, rate);
         if tracking {
             return;
         }
-        let lost = |k: usize| c * rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).loss;
-        self.ways.update(&std::array::from_fn(lost), rate);
+        let cost = |k: usize| rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).cost;
+        self.ways.update(&std::array::from_fn(cost), c, rate);
         if let (Some(stack), Some(kind)) = (&mut self.stack, rule.stacking()) {
             stack.update(kind, &mixed.asked, y, c);
         }
@@ -196,8 +262,14 @@ impl Mixing {
     }
 
     /// Total losses of the members.
-    pub(super) fn losses(&self) -> &[f64; MEMBERS] {
-        &self.members.losses
+    pub(super) fn losses(&self) -> [f64; MEMBERS] {
+        self.members.totals()
+    }
+
+    /// The member of the largest weight.
+    pub(super) fn heaviest(&self, tracking: bool) -> usize {
+        let weights = self.weights(tracking);
+        (0..MEMBERS).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0)
     }
 
     /// The weights of the members: those of fixed share when it decides, else the exponential ones.
@@ -253,7 +325,7 @@ mod tests {
     #[test]
     fn the_adaptive_rate_follows_the_leader_until_the_leader_fails() {
         let mut weights = Hedge::<2>::new(2);
-        weights.update(&[1.0, 0.0], None);
+        weights.update(&[Cost::Loss(1.0), Cost::Loss(0.0)], 1.0, None);
         // Even weights lost 1/2, the mix (rate beyond all bounds) 0.
         assert!((weights.gap - 0.5).abs() < 1e-12 && weights.weights[1] > weights.weights[0]);
         let eta = 2f64.ln() / 0.505;

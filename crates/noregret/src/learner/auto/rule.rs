@@ -1,6 +1,8 @@
 //! How a loss moves the members and how their predictions are blended: the logistic loss by its own
 //! formulas, every other convex loss by asking it for slopes.
 
+use super::lanes;
+use super::slot::{DESCENTS, MEMBERS, WEIGHTED};
 use crate::loss::{self, Loss, Task};
 use crate::parameter::Parameters;
 use serde::{Deserialize, Serialize};
@@ -21,9 +23,9 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn slope(&self, z: f64, y: f64) -> f64;
     /// What a member that predicted `z` is told, whose weights said `m`.
     fn told(&self, point: (f64, f64), z: f64, m: f64, y: f64) -> Told;
-    /// The slope of the loss at the prediction itself, where `told` is what its member was told.
-    fn slope_at(&self, z: f64, y: f64, _told: &Told) -> f64 {
-        self.slope(z, y)
+    /// The loss and its slope at the prediction itself, where `told` is what its member was told.
+    fn at(&self, z: f64, y: f64, _told: &Told) -> (f64, f64) {
+        (self.loss(z, y), self.slope(z, y))
     }
     /// Takes note of a label, before the members learn from it.
     fn note(&self, memory: &mut Self::Memory, y: f64);
@@ -33,13 +35,22 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn gain(&self, memory: &Self::Memory) -> f64;
     /// No slope is larger (so far).
     fn steepest(&self, memory: &mut Self::Memory, slope: f64) -> f64;
-    /// The slope `u` by which a descent moves: `m` becomes `m - kappa u`. `c` is the weight, `told` what the member
-    /// was told.
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, told: &Told) -> f64;
-    /// The same for a Bayesian, `u = c slope(m - v u)`, and the curvature there.
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64);
+    /// How the members with weights move, see [`Moves`]. `m` are their margins, `c` the weight, `ways` what `m` moves by
+    /// for a unit of `u`.
+    fn moves(
+        &self,
+        m: &[f64; MEMBERS],
+        y: f64,
+        c: f64,
+        ways: &[f64; WEIGHTED],
+        told: &[Told; MEMBERS],
+    ) -> Moves;
     /// A prediction as a pair of numbers whose weighted means are what blending means.
     fn point(&self, z: f64) -> (f64, f64);
+    /// The points of all members.
+    fn points(&self, z: &[f64; MEMBERS]) -> [(f64, f64); MEMBERS] {
+        z.map(|z| self.point(z))
+    }
     /// The prediction of a blended point.
     fn score(&self, point: (f64, f64)) -> f64;
     /// The rate at which exponential weights are known to cost a constant, where there is one.
@@ -55,12 +66,40 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
 /// What a member is told of its prediction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    /// The loss of the prediction.
-    pub(super) loss: f64,
     /// The slope where the weights said `m`.
     pub(super) slope: f64,
-    /// `exp(-eta loss)`, where that is known without a computation: the probability of the label.
-    pub(super) right: Option<f64>,
+    /// What the prediction cost.
+    pub(super) cost: Cost,
+}
+
+/// What a prediction cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cost {
+    /// A loss.
+    Loss(f64),
+    /// The probability of what happened, whose logarithm is the loss: then the rate is 1, and weights are multiplied by
+    /// it as it is.
+    Right(f64),
+}
+
+impl Cost {
+    /// The loss.
+    pub(super) fn loss(self) -> f64 {
+        match self {
+            Self::Loss(loss) => loss,
+            Self::Right(right) => (-right.ln()).max(0.0),
+        }
+    }
+}
+
+/// How the members with weights move.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moves {
+    /// The slopes: a descent's margin becomes `m - kappa u`, with `u` the mean slope on the way; a Bayesian's
+    /// `m - v u`, with `u = c slope(m - v u)`.
+    pub(super) u: [f64; WEIGHTED],
+    /// The curvatures where the Bayesians end; nothing for the descents.
+    pub(super) curvature: [f64; WEIGHTED],
 }
 
 /// What kind of regression the stack is.
@@ -75,31 +114,24 @@ pub(super) enum Stacking {
 /// `1/(1 + exp(-z))` and `1/(1 + exp(z))`.
 #[inline]
 pub(super) fn probabilities(z: f64) -> (f64, f64) {
-    let e = (-z.abs()).exp();
+    split(z, (-z.abs()).exp())
+}
+
+/// The same, where `e` is `exp(-|z|)`.
+#[inline(always)]
+fn split(z: f64, e: f64) -> (f64, f64) {
     let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
     if z < 0.0 { (small, large) } else { (large, small) }
 }
 
-/// `1/(1 + exp(-z))`.
-#[inline]
-fn sigmoid(z: f64) -> f64 {
-    let e = (-z.abs()).exp();
-    (if z < 0.0 { e } else { 1.0 }) / (1.0 + e)
-}
-
-/// `exp(y m)`: what the member was told of is the odds, where the margin was not cut.
+/// `exp(y m)`: where the margin was not cut, the member was told of the odds.
 #[inline]
 fn odds(m: f64, y: f64, told: &Told) -> f64 {
-    match told.right {
-        Some(right) if m.abs() < FARTHEST => right / told.slope.abs(),
-        _ => (y * m).exp(),
+    match told.cost {
+        Cost::Right(right) if m.abs() < FARTHEST => right / told.slope.abs(),
+        // Ten times as far the same is true of sums with 1, and of products with these.
+        _ => (y * m).clamp(-10.0 * FARTHEST, 10.0 * FARTHEST).exp(),
     }
-}
-
-/// `exp(d) - 1` for `d` above 0: by its series where the difference would lose more than nine digits.
-#[inline]
-fn exp_m1(d: f64) -> f64 {
-    if d < 1e-3 { d * (1.0 + d / 2.0 * (1.0 + d / 3.0 * (1.0 + d / 4.0))) } else { d.exp() - 1.0 }
 }
 
 /// The logistic loss: probabilities are blended, and the rate 1 costs `ln K` in all.
@@ -121,19 +153,22 @@ impl Rule for Logistic {
 
     #[inline]
     fn slope(&self, z: f64, y: f64) -> f64 {
-        -y * sigmoid(-y * z)
+        -y * probabilities(y * z).1
     }
 
     #[inline]
     fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> Told {
         let (right, wrong) = if y > 0.0 { (p, q) } else { (q, p) };
-        Told { loss: (-right.ln()).max(0.0), slope: -y * wrong, right: Some(right) }
+        Told { slope: -y * wrong, cost: Cost::Right(right) }
     }
 
-    // The probability of the other label, as `point` computed it.
+    // The probabilities are known: a few roundings from the odds, whose logarithm keeps its digits also near 0.
     #[inline]
-    fn slope_at(&self, _z: f64, _y: f64, told: &Told) -> f64 {
-        told.slope
+    fn at(&self, z: f64, y: f64, told: &Told) -> (f64, f64) {
+        let Cost::Right(right) = told.cost else { return (self.loss(z, y), self.slope(z, y)) };
+        let wrong = told.slope.abs();
+        let loss = if right >= wrong { (wrong / right).ln_1p() } else { (right / wrong).ln_1p() + z.abs() };
+        (loss, told.slope)
     }
 
     fn note(&self, (): &mut (), _: f64) {}
@@ -150,60 +185,66 @@ impl Rule for Logistic {
         1.0
     }
 
-    /// Follows the gradient for the whole weight instead of leaping along it: `m' = kappa s(-y m)` for
-    /// a time `c` ends where `d + e^a (e^d - 1) = c kappa`, `a = y m`, `d` the way done.
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, told: &Told) -> f64 {
-        let k = c * kappa;
-        if k <= 0.0 {
-            return 0.0;
+    /// With `a = y m`, `e = exp(a)` and `d` the way done, a descent follows the gradient for the whole weight instead of
+    /// leaping along it: `m' = kappa s(-y m)` for a time `c` ends where `d + e (exp(d) - 1) = c kappa`. A Bayesian ends
+    /// where `d = c v s(-a - d)`, which is `d + e d exp(d) = c v`. Both sides ascend and are convex: Newton's steps fall
+    /// towards the root from beyond it, all members' at once.
+    #[inline]
+    fn moves(
+        &self,
+        m: &[f64; MEMBERS],
+        y: f64,
+        c: f64,
+        ways: &[f64; WEIGHTED],
+        told: &[Told; MEMBERS],
+    ) -> Moves {
+        let e: [f64; WEIGHTED] = std::array::from_fn(|i| odds(m[i], y, &told[i]));
+        let ends = ways.map(|way| c * way);
+        // The root with `exp(d)` cut after its third (or second) term is beyond the root; for a long way so is a
+        // logarithm, which is nearer.
+        let mut d: [f64; WEIGHTED] = std::array::from_fn(|i| {
+            let (once, twice) = (1.0 + e[i], if i < DESCENTS { 2.0 } else { 4.0 });
+            2.0 * ends[i] / (once + (once * once + twice * e[i] * ends[i]).sqrt())
+        });
+        for (d, (end, e)) in d.iter_mut().zip(ends.iter().zip(e)) {
+            if *d > 1.0 {
+                *d = d.min((end / e).ln_1p());
+            }
         }
-        let e = odds(m, y, told);
-        // Both are beyond the root of a convex function: Newton's steps fall towards it. A long way is shorter by the
-        // second.
-        let mut d = k / (1.0 + e);
-        if d > 0.5 {
-            d = d.min((k / e).ln_1p());
-        }
-        for _ in 0..20 {
-            let grown = e * exp_m1(d);
-            let step = (d + grown - k) / (1.0 + e + grown);
-            d -= step;
-            // The curvature is at most half of the slope: what is left is less than half of the step's square.
-            if step * step <= 1e-7 * d {
+        // The odds where they end.
+        let mut ahead = e;
+        for _ in 0..50 {
+            let more = lanes::exp_m1(d);
+            let mut near = true;
+            for i in 0..WEIGHTED {
+                let odds = e[i] * (1.0 + more[i]);
+                let (height, slope) =
+                    if i < DESCENTS { (e[i] * more[i], odds) } else { (odds * d[i], odds * (1.0 + d[i])) };
+                let step = (d[i] + height - ends[i]) / (1.0 + slope);
+                d[i] -= step;
+                ahead[i] = odds * (1.0 - step * (1.0 - 0.5 * step));
+                // The curvature is at most twice the slope: what is left is less than the step's square.
+                near &= step * step <= 1e-7 * d[i];
+            }
+            if near {
                 break;
             }
         }
-        -y * d / kappa
+        let mut moves = Moves::default();
+        for i in 0..WEIGHTED {
+            let wrong = 1.0 / (1.0 + ahead[i]);
+            moves.u[i] = -y * if ends[i] > 0.0 { d[i] / ways[i] } else { c * wrong };
+            if i >= DESCENTS {
+                moves.curvature[i] = c * wrong * (ahead[i] * wrong);
+            }
+        }
+        moves
     }
 
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64) {
-        let a = y * m;
-        let slope = if m.abs() < FARTHEST { told.slope.abs() } else { sigmoid(-a) };
-        let (mut low, mut high) = (0.0, c * slope);
-        let mut u = high / (1.0 + v * high);
-        let mut curvature = 0.0;
-        for _ in 0..40 {
-            let (s, q) = probabilities(-(a + v * u));
-            let f = u - c * s;
-            if f > 0.0 {
-                high = u;
-            } else {
-                low = u;
-            }
-            let newton = u - f / (1.0 + v * c * s * q);
-            let inside = newton > low && newton < high;
-            let next = if inside { newton } else { f64::midpoint(low, high) };
-            let moved = next - u;
-            u = next;
-            curvature = c * s * q * (1.0 - v * moved * q) * (1.0 + v * moved * s);
-            // The function's slope is at least 1 and its curvature at most 0.1 v^2 c, so that after Newton's step less
-            // than 0.05 v^2 c moved^2 is left.
-            let left = if inside { (0.05 * v * v * c * moved * moved).min(moved.abs()) } else { moved.abs() };
-            if left <= 1e-7 * u {
-                break;
-            }
-        }
-        (-y * u, curvature)
+    #[inline]
+    fn points(&self, z: &[f64; MEMBERS]) -> [(f64, f64); MEMBERS] {
+        let e = lanes::exp(z.map(|z| -z.abs()));
+        std::array::from_fn(|k| split(z[k], e[k]))
     }
 
     fn point(&self, z: f64) -> (f64, f64) {
@@ -275,6 +316,30 @@ impl Default for Convex {
 }
 
 impl Convex {
+    /// The slope by which a descent moves, which is also that of a Bayesian.
+    pub(super) fn descend(&self, m: f64, y: f64, c: f64, kappa: f64) -> f64 {
+        let k = c * kappa;
+        if k <= 0.0 {
+            return 0.0;
+        }
+        if self.square {
+            return c * 2.0 * (m - y) / (1.0 + 2.0 * k);
+        }
+        (m - self.proximal(m, y, k)) / kappa
+    }
+
+    /// The curvature between `m` and `m - way`, where a Bayesian moved by the slope `u`.
+    fn curvature(&self, m: f64, y: f64, c: f64, way: f64, u: f64) -> f64 {
+        if self.square {
+            return 2.0 * c;
+        }
+        if !self.smooth {
+            // Straight pieces have no curvature; the square of the slope stands in for it.
+            return u * u / c;
+        }
+        if way == 0.0 { 0.0 } else { c * (self.slope(m, y) - self.slope(m - way, y)) / way }
+    }
+
     /// Where a proximal step from `m` of length `kappa c` ends: the root of
     /// `p - m + kappa c slope(p)`, which ascends.
     fn proximal(&self, m: f64, y: f64, k: f64) -> f64 {
@@ -338,7 +403,7 @@ impl Rule for Convex {
     }
 
     fn told(&self, _: (f64, f64), z: f64, m: f64, y: f64) -> Told {
-        Told { loss: self.loss.value(z, y), slope: self.loss.slope(m, y), right: None }
+        Told { slope: self.loss.slope(m, y), cost: Cost::Loss(self.loss.value(z, y)) }
     }
 
     fn note(&self, memory: &mut Labels, y: f64) {
@@ -370,28 +435,22 @@ impl Rule for Convex {
         if memory.steepest > 0.0 { memory.steepest } else { 1.0 }
     }
 
-    fn descend(&self, m: f64, y: f64, c: f64, kappa: f64, _told: &Told) -> f64 {
-        let k = c * kappa;
-        if k <= 0.0 {
-            return 0.0;
+    fn moves(
+        &self,
+        m: &[f64; MEMBERS],
+        y: f64,
+        c: f64,
+        ways: &[f64; WEIGHTED],
+        _: &[Told; MEMBERS],
+    ) -> Moves {
+        let mut moves = Moves::default();
+        for i in 0..WEIGHTED {
+            moves.u[i] = self.descend(m[i], y, c, ways[i]);
+            if i >= DESCENTS {
+                moves.curvature[i] = self.curvature(m[i], y, c, ways[i] * moves.u[i], moves.u[i]);
+            }
         }
-        if self.square {
-            return c * 2.0 * (m - y) / (1.0 + 2.0 * k);
-        }
-        (m - self.proximal(m, y, k)) / kappa
-    }
-
-    fn condition(&self, m: f64, y: f64, c: f64, v: f64, told: &Told) -> (f64, f64) {
-        let u = self.descend(m, y, c, v, told);
-        if self.square {
-            return (u, 2.0 * c);
-        }
-        if !self.smooth {
-            // Straight pieces have no curvature; the square of the slope stands in for it.
-            return (u, u * u / c);
-        }
-        let way = v * u;
-        (u, if way == 0.0 { 0.0 } else { c * (self.slope(m, y) - self.slope(m - way, y)) / way })
+        moves
     }
 
     fn point(&self, z: f64) -> (f64, f64) {

@@ -38,7 +38,6 @@ pub(super) struct State {
 impl State {
     /// `x/s` and `1/s` as they stand once `x` has been seen. The scale follows the largest `|x|`, but at
     /// most doubles in a row, so that one wild value does not silence the column.
-    #[inline(always)]
     pub(super) fn normalise(&self, x: f64) -> (f32, f32) {
         let x = (x as f32).clamp(-f32::MAX, f32::MAX);
         let v = x * self.inverse;
@@ -54,22 +53,30 @@ impl State {
         }
     }
 
-    /// Adds what the members but the first and the coin say about a feature that is `v` in its new unit,
-    /// `inverse`, and tells what the coin bets on it.
+    /// `x/s`, `1/s` and what the coin bets where `x` leaves the scale as it is: nearly always.
     #[inline(always)]
-    pub(super) fn hear(&self, (v, inverse): (f32, f32), sums: &mut f32x4) -> f32 {
-        *sums += four(&self.w, 1) * f32x4::splat(v);
+    pub(super) fn hear(&self, x: f64) -> Option<(f32, f32, f32)> {
+        let v = x as f32 * self.inverse;
+        (v.abs() <= 1.0 && self.inverse > 0.0).then(|| (v, self.inverse, self.bet(1.0)))
+    }
+
+    /// The same for any `x`.
+    #[cold]
+    pub(super) fn hear_news(&self, x: f64) -> (f32, f32, f32) {
+        let (v, inverse) = self.normalise(x);
         // What the scale is about to change by.
         let grown = inverse != self.inverse && self.inverse > 0.0;
-        self.bet(if grown { inverse / self.inverse } else { 1.0 })
+        (v, inverse, self.bet(if grown { inverse / self.inverse } else { 1.0 }))
+    }
+
+    /// The members' weights but the last, and that.
+    #[inline(always)]
+    pub(super) fn weights(&self) -> (f32x4, f32) {
+        (four(&self.w), self.w[4])
     }
 
     /// Takes the new scale: what was summed in the old unit is told in the new one.
-    #[inline(always)]
     pub(super) fn rescale(&mut self, inverse: f32) {
-        if inverse == self.inverse {
-            return;
-        }
         if self.inverse > 0.0 {
             let ratio = inverse / self.inverse;
             self.sum.iter_mut().for_each(|sum| *sum *= ratio * ratio);
@@ -99,7 +106,7 @@ impl State {
     #[inline(always)]
     pub(super) fn meet(&mut self, v: f32, slopes: f32x4, prior: f32) -> (f32x4, f32) {
         let g = slopes * f32x4::splat(v);
-        let sums = four(&self.sum, 0) + g * g;
+        let sums = four(&self.sum) + g * g;
         self.sum[..4].copy_from_slice(sums.as_array());
         // A sum that is no number counts as the smallest.
         let mut lanes = sums.fast_max(f32x4::splat(f32::MIN_POSITIVE)).sqrt();
@@ -110,7 +117,7 @@ impl State {
     /// The weights move, and the Bayesians learn how sure they may be.
     #[inline(always)]
     pub(super) fn follow(&mut self, v: f32, rates: (f32x4, f32), moves: (f32x4, f32), bends: [f32; 2]) {
-        let w = four(&self.w, 0) + moves.0 * rates.0 * f32x4::splat(v);
+        let w = four(&self.w) + moves.0 * rates.0 * f32x4::splat(v);
         self.w[..4].copy_from_slice(w.as_array());
         self.w[4] += moves.1 * rates.1 * v;
         for k in 0..WEIGHTED - DESCENTS {
@@ -128,10 +135,10 @@ impl State {
     }
 }
 
-/// Four lanes of five from `from` on.
+/// The first four lanes of five.
 #[inline(always)]
-fn four(lanes: &[f32; WEIGHTED], from: usize) -> f32x4 {
-    f32x4::new([lanes[from], lanes[from + 1], lanes[from + 2], lanes[from + 3]])
+fn four(lanes: &[f32; WEIGHTED]) -> f32x4 {
+    f32x4::new([lanes[0], lanes[1], lanes[2], lanes[3]])
 }
 
 /// What is kept in a slot beside the members' state: nothing, or the parts of their averages.

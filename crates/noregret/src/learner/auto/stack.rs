@@ -67,8 +67,11 @@ impl Stack {
         let dot = |a: &[f64; N]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
         let m = dot(&self.beta);
         let mut cf = [0.0; N];
-        for (c, row) in cf.iter_mut().zip(&self.covariance) {
-            *c = dot(row);
+        // Column by column (`C` is its own transpose), so that the sums do not wait for one another.
+        for (column, f) in self.covariance.iter().zip(f) {
+            for (cf, entry) in cf.iter_mut().zip(column) {
+                *cf += entry * f;
+            }
         }
         Asked { m, v: dot(&cf).max(0.0), cf, unit: 1.0 }
     }
