@@ -1,8 +1,9 @@
-"""usage: bench.py FOLDER ROWS [--workers K]    time and CPU of fits inside Spark, beside Spark's own, on generated text-like rows
+"""usage: bench.py FOLDER ROWS [--svm FILE] [--workers K] [--penalty P]    time and CPU of fits inside Spark, beside Spark's own
 
-FOLDER gets rows.svm (by `noregret generate rcv1-like`; the command is $NOREGRET), and train and test as Parquet. Each fit is
-measured in one session after a first one that nobody counts; CPU is that of the driver, its JVM and all Python workers. Spark's
-own are run with more and more iterations until their held-out loss is no worse than ours, or they have had 128.
+FOLDER gets train and test as Parquet, of FILE (LIBSVM, of which a tenth is held out) or of rows that `noregret generate
+rcv1-like` makes ($NOREGRET is the command). Each fit is measured in one session after a first one that nobody counts; CPU
+is that of the driver, its JVM and all Python workers. Spark's own, with regParam=P (1e-4), are run with more and more
+iterations until their held-out loss is no worse than ours, or they have had 128.
 """
 
 import json
@@ -45,14 +46,22 @@ def cpu():
     return sum(each for pid, each in spent.items() if ours(pid)) / ticks
 
 
-def prepare(spark, folder, rows):
+def option(name, default):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
+def prepare(spark, folder, rows, given):
     if (folder / "test").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / "rows.svm"
     held = max(2000, rows // 10)
-    program = os.environ.get("NOREGRET", "noregret")
-    subprocess.run([program, "generate", "rcv1-like", "--n", str(rows + held), "--out", text, "--quiet"], check=True)
+    if given:
+        rows -= held
+        text.symlink_to(Path(given).resolve())
+    else:
+        program = os.environ.get("NOREGRET", "noregret")
+        subprocess.run([program, "generate", "rcv1-like", "--n", str(rows + held), "--out", text, "--quiet"], check=True)
     whole = spark.read.format("libsvm").option("numFeatures", 1 << 16).load(str(text))
     whole = whole.withColumn("label", (f.col("label") > 0).cast("double"))
     whole = whole.withColumn("part", f.rand(1) < rows / (rows + held))
@@ -78,7 +87,7 @@ def measured(name, estimator, train, test, hinge):
 
 def main():
     folder, rows = Path(sys.argv[1]), int(sys.argv[2])
-    workers = int(sys.argv[sys.argv.index("--workers") + 1]) if "--workers" in sys.argv else 2
+    workers, penalty = int(option("--workers", 2)), float(option("--penalty", 1e-4))
     spark = (
         SparkSession.builder.master(f"local[{workers}]")
         .config("spark.ui.enabled", "false")
@@ -90,7 +99,7 @@ def main():
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    prepare(spark, folder, rows)
+    prepare(spark, folder, rows, option("--svm", None))
     train, test = (spark.read.parquet(str(folder / name)) for name in ("train", "test"))
     print(json.dumps({"rows": train.count(), "partitions": train.rdd.getNumPartitions(), "workers": workers}), flush=True)
     for hinge, their in ((False, LogisticRegression), (True, LinearSVC)):
@@ -100,10 +109,10 @@ def main():
         ours = measured(f"OnlineClassifier {loss}", OnlineClassifier(loss=loss), train, test, hinge)
         if "--ours" in sys.argv:
             continue
-        their(maxIter=1, regParam=1e-3).fit(train)
+        their(maxIter=1, regParam=penalty).fit(train)
         most = 2
         while most <= 128:
-            theirs = measured(f"{their.__name__} maxIter={most}", their(maxIter=most, regParam=1e-3), train, test, hinge)
+            theirs = measured(f"{their.__name__} maxIter={most}", their(maxIter=most, regParam=penalty), train, test, hinge)
             if theirs["held_out"] <= ours["held_out"]:
                 break
             most *= 2

@@ -29,6 +29,7 @@ pub(super) const WAY_NAMES: [&str; WAYS] = ["exponential-weights", "fixed-share"
 struct Hedge<const N: usize> {
     losses: [f64; N],
     /// The probabilities of what happened that are not among the losses yet, multiplied: a logarithm for many rounds.
+    #[serde(default = "nothing_fresh")]
     fresh: [f64; N],
     weights: [f64; N],
     /// The sum of `mean loss - mix loss`.
@@ -43,7 +44,7 @@ impl<const N: usize> Hedge<N> {
     fn new(among: usize) -> Self {
         let mut weights = [0.0; N];
         weights[..among].fill(1.0 / among as f64);
-        Self { losses: [0.0; N], fresh: [1.0; N], weights, gap: 0.0, rounds: 0.0, among }
+        Self { losses: [0.0; N], fresh: nothing_fresh(), weights, gap: 0.0, rounds: 0.0, among }
     }
 
     /// The rate: given, or from the gap. A hundredth of the mean loss is added to the gap, so that a tie is
@@ -69,7 +70,7 @@ impl<const N: usize> Hedge<N> {
             return self.multiply(&right);
         }
         self.losses = self.totals();
-        self.fresh = [1.0; N];
+        self.fresh = nothing_fresh();
         let (n, losses) = (self.among, &costs.map(|cost| c * cost.loss()));
         if given.is_none() {
             // mix = -(1/eta) ln sum of weight exp(-eta loss)
@@ -113,7 +114,7 @@ impl<const N: usize> Hedge<N> {
     #[cold]
     fn settle(&mut self) {
         self.losses = self.totals();
-        self.fresh = [1.0; N];
+        self.fresh = nothing_fresh();
         self.weigh(1.0);
     }
 
@@ -127,6 +128,10 @@ impl<const N: usize> Hedge<N> {
         let sum: f64 = self.weights[..n].iter().sum();
         self.weights[..n].iter_mut().for_each(|w| *w /= sum);
     }
+}
+
+fn nothing_fresh<const N: usize>() -> [f64; N] {
+    [1.0; N]
 }
 
 /// The probabilities, where all costs are such.

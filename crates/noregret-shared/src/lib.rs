@@ -1,0 +1,1 @@
+//! No code: what matters is in `Cargo.toml`.
