@@ -209,15 +209,18 @@ impl<'a, V: Value> Problem<'a, V> {
             let off = (row.x.indices.len() + 3) as f64 * f64::EPSILON * length * norms[k].sqrt();
             let most = loss.value(z - off, row.y).max(loss.value(z + off, row.y));
             above.add(c * most);
-            // A loss may be a difference of larger terms, `1 - y z` or `exp(z) - y z`.
-            size += c * (most.abs() + (1.0 + row.y.abs()) * (1.0 + z.abs()));
+            // A loss whose floor is not 0 may be a difference of larger terms, `exp(z) - y z`; others round in
+            // proportion to themselves, `z - y` and `1 - y z` included.
+            let floor = loss.floor(row.y);
+            let terms = if floor == 0.0 { 0.0 } else { (1.0 + row.y.abs()) * (1.0 + z.abs()) };
+            size += c * (most.abs() + terms);
             book.enter(&Entered {
                 z: shape.entered.0,
                 y: row.y,
                 weight: c,
                 loss: shape.entered.1,
                 slope: shape.slope,
-                floor: loss.floor(row.y),
+                floor,
                 norm_squared: norms[k],
                 model: None,
             });
