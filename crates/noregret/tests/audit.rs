@@ -196,7 +196,10 @@ fn a_perfect_fit_of_small_labels_is_found_in_few_sweeps() {
             let mut auditor = Auditor::new(&mut source, &*loss, false).unwrap().unwrap();
             let search = Search { tolerance: 1e-3, most_sweeps: 2000, ..Search::default() };
             let found = auditor.bracket(class, &search, &mut |_| true).unwrap();
-            assert!(found.closed && found.at_least <= 0.0 && found.at_most >= 0.0, "{name} {scale}: {found:?}");
+            assert!(
+                found.closed && found.at_least <= 0.0 && found.at_most >= 0.0,
+                "{name} {scale}: {found:?}"
+            );
         }
     }
 }

@@ -54,7 +54,8 @@ pub(super) static ENTRY: Entry = Entry {
         refuse_average(&ENTRY, setup)?;
         let wealth = setup.parameters.number(ENTRY.parameters, "wealth").unwrap_or(1.0);
         let lambda = setup.loss.lipschitz().unwrap_or(0.0);
-        let coin = Coin { wealth, lambda, exceeded: false, squares: 0.0, reach: 0.0, touched: 0.0, staked: 0.0 };
+        let coin =
+            Coin { wealth, lambda, exceeded: false, squares: 0.0, reach: 0.0, touched: 0.0, staked: 0.0 };
         Ok(boxed(coin, setup.bias))
     },
 };

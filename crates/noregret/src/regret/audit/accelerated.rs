@@ -7,8 +7,8 @@ use super::surrogate::Surrogate;
 use super::track::Track;
 use crate::example::Value;
 
-/// When to look for the first time whether sweeps still help.
-const PATIENCE: usize = 4096;
+/// When to look for the first time whether sweeps still help: a kink is approached in stages of thousands.
+const PATIENCE: usize = 1 << 16;
 
 /// Closes the bracket as far as it can: where rounding holds it open no number of sweeps does, so that this ends when
 /// twice as many have not narrowed it by a hundredth.

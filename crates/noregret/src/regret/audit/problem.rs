@@ -9,8 +9,7 @@ use crate::error::Error;
 use crate::example::{Row, Value};
 use crate::loss::Loss;
 use crate::regret::{Book, Comparator, Ledger, Sum, round_up};
-use crate::round::Entered;
-use crate::round::Vector;
+use crate::round::{Entered, Vector, noticed};
 
 /// Why a sweep did not come to its end.
 #[derive(Debug)]
@@ -76,7 +75,7 @@ impl<'a, V: Value> Problem<'a, V> {
         let whole = source
             .sweep(&mut |rows| {
                 for row in rows.iter() {
-                    let norm_squared = row.x.norm_squared() + one;
+                    let norm_squared = noticed(row.x.norm_squared() + one, 1.0, row.x);
                     if row.weight != 1.0 && weights.is_empty() {
                         weights = vec![1.0; labels.len()];
                     }
