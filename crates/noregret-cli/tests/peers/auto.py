@@ -131,14 +131,14 @@ def stream(seed, weighted):
     return np.hstack([x, np.ones((ROWS, 1))]), np.where(score > 0, 1, -1), weights
 
 
-def ours(program, folder, x, y, weights, tracking):
+def ours(program, folder, x, y, weights, *flags):
     with open(folder / "rows.csv", "w") as out:
         out.write("y,c," + ",".join(f"x{i}" for i in range(FEATURES)) + "\n")
         for row, label, weight in zip(x, y, weights):
             cells = ",".join(repr(float(v)) if v else "" for v in row[:-1])
-            out.write(f"{label},{float(weight)!r},{cells}\n")
-    run = [program, "learn", folder / "rows.csv", "--label", "y", "--weight", "c", "--loss", "logistic", "--learner", "auto",
-           "--tracking", tracking, "--json", "-", "--quiet"]
+            out.write(f"{float(label)!r},{float(weight)!r},{cells}\n")
+    run = [program, "learn", folder / "rows.csv", "--label", "y", "--weight", "c", "--learner", "auto", "--json", "-",
+           "--quiet", *flags]
     return json.loads(subprocess.run(list(map(str, run)), check=True, capture_output=True, text=True).stdout)
 
 
@@ -147,7 +147,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed, weighted, tracking in ((1, False, "no"), (2, True, "no"), (3, False, "yes"), (4, True, "yes")):
             x, y, weights = stream(seed, weighted)
-            told = ours(sys.argv[1], pathlib.Path(folder), x, y, weights, tracking)
+            told = ours(sys.argv[1], pathlib.Path(folder), x, y, weights, "--loss", "logistic", "--tracking", tracking)
             pool = Pool(FEATURES + 1, tracking == "yes")
             mixture = sum(c * pool.learn(row, label, c) for row, label, c in zip(x, y, weights))
             members = [member["average_loss"] for member in told["mixture"]["members"]]
