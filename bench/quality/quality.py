@@ -4,8 +4,8 @@ five learners of Vowpal Wabbit and River's linear models, all at their defaults.
     python3 bench/quality/quality.py target/release/noregret --data FOLDER [--venv FOLDER] [--out PAGE]
 
 FOLDER holds files `NAME.libsvm` or `NAME.libsvm.gz` (base 1). Labels of two kinds mean logistic loss, others square
-loss. With --venv, Vowpal Wabbit, River and scikit-learn are installed there (unless they are already) and run; the breast
-cancer set then comes from scikit-learn. Without it, columns of Vowpal Wabbit that were measured with VW 9.11 are printed where the
+loss. With --venv, Vowpal Wabbit, River and scikit-learn are installed there (unless they are already) and run; two
+sets more then come from scikit-learn. Without it, columns of Vowpal Wabbit that were measured with VW 9.11 are printed where the
 name of a set is known.
 """
 
@@ -81,13 +81,15 @@ print(json.dumps(losses))
 """
 RIVER_COLUMNS = ["River", "River, scaled"]
 
-CANCER = r"""
-import sys
-from sklearn.datasets import load_breast_cancer
-data = load_breast_cancer()
-with open(sys.argv[1], "w") as out:
-    for x, y in zip(data.data, data.target):
-        print(1 if y else -1, *(f"{i + 1}:{v:.9g}" for i, v in enumerate(x) if v), file=out)
+# Sets that scikit-learn carries, in its order, unscaled: one of two classes and one of real labels.
+BUNDLED = r"""
+import pathlib, sys
+from sklearn.datasets import load_breast_cancer, load_diabetes
+for name, data in (("breast_cancer", load_breast_cancer()), ("diabetes", load_diabetes(scaled=False))):
+    labels = [1 if y else -1 for y in data.target] if name == "breast_cancer" else data.target
+    with open(pathlib.Path(sys.argv[1]) / f"{name}.libsvm", "w") as out:
+        for x, y in zip(data.data, labels):
+            print(f"{y:g}", *(f"{i + 1}:{v:.9g}" for i, v in enumerate(x) if v), file=out)
 """
 
 
@@ -148,9 +150,8 @@ def main():
     paths = sorted(arguments.data.glob("*.libsvm*"))
     with tempfile.TemporaryDirectory() as folder:
         if python:
-            cancer = pathlib.Path(folder) / "breast_cancer.libsvm"
-            subprocess.run([python, "-c", CANCER, cancer], check=True)
-            paths.append(cancer)
+            subprocess.run([python, "-c", BUNDLED, folder], check=True)
+            paths += sorted(pathlib.Path(folder).glob("*.libsvm"))
         lines = ["| data | loss | " + " | ".join([*RIVALS, *RIVER_COLUMNS]) + " | auto | ratio to the best of VW | auto's best member |",
                  "| --- " * (len(RIVALS) + len(RIVER_COLUMNS) + 5) + "|"]
         ratios, beside_river = [], []

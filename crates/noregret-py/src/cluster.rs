@@ -84,7 +84,7 @@ fn common(reading: Reading, other: &Reading) -> PyResult<Reading> {
 }
 
 /// What labels mean in two parts, each of which may have met one class alone.
-fn both(labels: LabelMap, other: &LabelMap) -> PyResult<LabelMap> {
+pub(crate) fn both(labels: LabelMap, other: &LabelMap) -> PyResult<LabelMap> {
     let (LabelMap::Binary { negative, positive }, LabelMap::Binary { negative: n, positive: p }) =
         (&labels, other)
     else {

@@ -1,5 +1,6 @@
 //! What is proved: certificates, and the ledgers that they are read off.
 
+use crate::cluster::both;
 use crate::error::{raise, refuse};
 use noregret::engine::Engine;
 use noregret::error::UsageError;
@@ -248,14 +249,12 @@ impl Terms {
         }
     }
 
-    /// What differs.
+    /// What differs, the labels apart.
     fn difference(&self, other: &Self) -> Option<&'static str> {
         if self.loss != other.loss || self.parameters != other.parameters {
             Some("losses")
         } else if self.bias != other.bias {
             Some("bias settings")
-        } else if self.labels != other.labels {
-            Some("labels")
         } else if self.reading != other.reading {
             Some("ways to place features")
         } else {
@@ -417,9 +416,11 @@ impl Ledger {
         if let Some(what) = self.terms.difference(&other.terms) {
             return Err(refuse(format!("the ledgers have different {what}, and do not add")));
         }
+        // A part of a stream may have met one of the classes alone.
+        let labels = both(self.terms.labels.clone(), &other.terms.labels)?;
         let mut ledger = self.ledger.clone();
         ledger.merge(&other.ledger);
-        Ok(Py::new(py, Self { ledger, terms: self.terms.clone() })?.into_any())
+        Ok(Py::new(py, Self { ledger, terms: Terms { labels, ..self.terms.clone() } })?.into_any())
     }
 
     fn _repr_html_(&self) -> String {

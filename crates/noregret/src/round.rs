@@ -44,6 +44,15 @@ pub struct Diverged {
     pub loss: f64,
 }
 
+/// Squares below this may have lost what matters to the ends of f64.
+const SMALL: f64 = 1e-280;
+
+/// `|x|^2` as the ledger takes it: a gradient whose square vanishes is not to be taken for none.
+#[inline(always)]
+pub(crate) fn noticed<V: Value>(norm_squared: f64, slope: f64, x: Features<'_, V>) -> f64 {
+    if norm_squared < SMALL && slope != 0.0 { x.small_norm_squared() } else { norm_squared }
+}
+
 /// The protocol, for one learner and one run of rows. On divergence nothing of that row is entered;
 /// the number of rows done is returned with the error.
 pub fn learn<L: Learner, V: Value>(
@@ -74,8 +83,9 @@ pub fn learn<L: Learner, V: Value>(
         };
         let model = learner.norm_squared();
         let Row { y, weight, .. } = row;
+        let entered = noticed(norm_squared, slope, row.x);
         judge
-            .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model })
+            .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
             .map_err(|diverged| (k, diverged))?;
         if weight > 0.0 {
             learner.update(
@@ -114,7 +124,8 @@ pub fn learn_late<L: Learner, V: Value>(
     let Told { value: loss, slope, floor } = judge.told(z, y);
     let norm_squared = x.norm_squared() + if slots.bias.is_some() { 1.0 } else { 0.0 };
     let model = learner.norm_squared();
-    judge.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared, model })?;
+    let entered = noticed(norm_squared, slope, x);
+    judge.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })?;
     if weight > 0.0 {
         learner.update(slots, x, &Outcome { z, now, y, weight, slope: weight * slope, norm_squared });
     }

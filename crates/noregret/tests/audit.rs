@@ -178,3 +178,51 @@ fn stopping_early_leaves_a_true_bracket() {
         assert!(early.at_least <= whole.at_most && whole.at_least <= early.at_most);
     }
 }
+
+/// Two rows with small labels that a model fits exactly.
+fn fitted(scale: f64) -> Vec<common::Row> {
+    vec![(0.001 * scale, 1.0, vec![(0, 1.0), (1, 0.5)]), (-0.001 * scale, 1.0, vec![(0, 0.5), (1, 1.0)])]
+}
+
+#[test]
+fn a_perfect_fit_of_small_labels_is_found_in_few_sweeps() {
+    // The least loss is 0, and what rounding leaves of it is measured by the labels, not by 1.
+    for name in ["square", "huber", "absolute", "quantile"] {
+        for scale in [1.0, 1e-6, 1e6] {
+            let loss = loss::build(name, []).unwrap();
+            let class = Comparator::L2 { radius: scale };
+            let block = block(&fitted(scale));
+            let mut source = block.rows();
+            let mut auditor = Auditor::new(&mut source, &*loss, false).unwrap().unwrap();
+            let search = Search { tolerance: 1e-3, most_sweeps: 2000, ..Search::default() };
+            let found = auditor.bracket(class, &search, &mut |_| true).unwrap();
+            assert!(
+                found.closed && found.at_least <= 0.0 && found.at_most >= 0.0,
+                "{name} {scale}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_audit_that_cannot_close_its_bracket_ends() {
+    // Rows of lengths that f64 cannot weigh against one another; nobody limits the sweeps.
+    let rows: Vec<common::Row> = (0..12)
+        .map(|k| {
+            let x = 10f64.powi(24 * (k % 2) - 12);
+            (if k % 3 == 0 { 1.0 } else { -0.5 }, 1.0, vec![(0, x), (1, x * f64::from(k - 5))])
+        })
+        .collect();
+    for name in ["absolute", "huber", "logistic"] {
+        let loss = loss::build(name, []).unwrap();
+        let rows = labelled(&rows, &*loss);
+        for class in classes(10.0) {
+            let block = block(&rows);
+            let mut source = block.rows();
+            let mut auditor = Auditor::new(&mut source, &*loss, true).unwrap().unwrap();
+            let search = Search { tolerance: 1e-9, ..Search::default() };
+            let found = auditor.bracket(class, &search, &mut |_| true).unwrap();
+            assert!(found.at_least <= found.at_most, "{name}: {found:?}");
+        }
+    }
+}

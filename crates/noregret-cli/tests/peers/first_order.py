@@ -1,4 +1,4 @@
-"""First-order learners against other programs that define them in the same way, on rows made here.
+"""First-order learners (and ridge) against other programs that define them in the same way, on rows made here.
 
     python3 first_order.py path/to/noregret
 
@@ -82,8 +82,15 @@ def river_scores(model, x, labels):
 
 
 def main():
-    from river import linear_model
+    from river import linear_model, optim
     from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+    def descent(optimizer, loss=None):
+        return linear_model.LogisticRegression(optimizer=optimizer, loss=loss, intercept_lr=0)
+
+    def one_pass(**settings):
+        model = SGDClassifier(penalty=None, shuffle=False, max_iter=1, tol=None, fit_intercept=False, **settings)
+        return x @ model.fit(x, labels).coef_[0]
 
     failed = []
 
@@ -104,6 +111,20 @@ def main():
             other = vw(folder, x, labels, "--ftrl", "--ftrl_alpha", "0.3", "--ftrl_beta", "0.5", "--l1", lambda1, "--l2", lambda2,
                        "--loss_function", "logistic")
             compare(f"ftrl-proximal, lambda1 {lambda1}, lambda2 {lambda2}: vw --ftrl", own, other, 1e-5)
+        own = ours.scores(x, labels, "--learner", "perceptron", "--loss", "hinge")
+        other = river_scores(descent(optim.SGD(1.0), optim.losses.Hinge(threshold=0.0)), x, labels)
+        compare("perceptron: river", own, other, 1e-12)
+        compare("perceptron: scikit-learn", own, one_pass(loss="perceptron", learning_rate="constant", eta0=1.0), 1e-12)
+        own = ours.scores(x, labels, "--learner", "averaged-perceptron", "--loss", "hinge")
+        other = one_pass(loss="perceptron", learning_rate="constant", eta0=1.0, average=True)
+        compare("averaged-perceptron: scikit-learn", own, other, 1e-12)
+        own = ours.scores(x, labels, "--learner", "adagrad", "--loss", "logistic", "--eta", "0.3")
+        compare("adagrad: river", own, river_scores(descent(optim.AdaGrad(0.3, eps=1e-300)), x, labels), 1e-12)
+        own = ours.scores(x, labels, "--learner", "ogd", "--loss", "logistic", "--eta", "0.05", "--schedule", "constant")
+        compare("ogd, constant: river", own, river_scores(descent(optim.SGD(0.05)), x, labels), 1e-12)
+        own = ours.scores(x, labels, "--learner", "ogd", "--loss", "logistic", "--eta", "0.05")
+        other = one_pass(loss="log_loss", learning_rate="invscaling", power_t=0.5, eta0=0.05)
+        compare("ogd, sqrt: scikit-learn", own, other, 1e-12)
         even = np.sign(x) * 2.0 ** np.arange(-6, 6)
         own = ours.scores(even, labels, "--learner", "normalized", "--loss", "logistic", "--eta", "0.5")
         other = vw(folder, even, labels, "--adaptive", "--normalized", "-l", "0.5", "--loss_function", "logistic")
@@ -126,6 +147,12 @@ def main():
                               shuffle=False, max_iter=1, tol=None, fit_intercept=False)
             sk.fit(y, targets)
             compare(f"passive-aggressive regression, variant {variant}: scikit-learn", own, y @ sk.coef_, 1e-9)
+        own = ours.scores(y, targets, "--learner", "ridge", "--loss", "square", "--alpha", "0.8")
+        model = linear_model.BayesianLinearRegression(alpha=0.4, beta=1.0)
+        rows = [dict(enumerate(values.tolist())) for values in y]
+        for row, target in zip(rows, targets.tolist()):
+            model.learn_one(row, target)
+        compare("ridge: river's Bayesian", own, np.array([model.predict_one(row) for row in rows]), 1e-12)
         u, labels = data(3, unit=True)
         own = ours.scores(u, labels, "--learner", "alma", "--loss", "hinge", "--alpha", "0.8", "--margin", "2", "--eta", "1.25")
         other = river_scores(linear_model.ALMAClassifier(p=2, alpha=0.8, B=2, C=1.25), u, labels)

@@ -109,6 +109,14 @@ impl<'a, V: Value> Features<'a, V> {
         (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
     }
 
+    /// A number not below the squared norm where squares leave the range of f64 from below: there `norm_squared` may
+    /// be 0 of a row that is not.
+    #[cold]
+    pub fn small_norm_squared(self) -> f64 {
+        let least = f64::MIN_POSITIVE * f64::EPSILON;
+        self.values.iter().map(|v| v.f64()).filter(|&v| v != 0.0).map(|v| v * v + least).sum()
+    }
+
     /// Whether `norm_squared` is at most this, told in a fraction of its time; `false` also where it is too
     /// close to call.
     #[inline]

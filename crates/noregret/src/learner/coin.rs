@@ -11,7 +11,11 @@
 //! none (or where an importance weight is above 1). `L_i` bounds `g_i` before the label is known,
 //! because the row is seen first. Unlike the paper's, it may grow: `S_i/L_i` then shrinks, the wealth
 //! that theory promises for it falls, and what is owned stays enough. A slope beyond `lambda` counts as
-//! `lambda` when the wealth is reckoned, so that no coordinate is ruined.
+//! `lambda` when the wealth is reckoned, so that no coordinate is ruined. `m_i` counts rounds with a
+//! gradient alone, as `n_i` does.
+//!
+//! Wealth can double in every round and be lost again. What is bet is then rounded in units that dwarf
+//! the theorem's number, so the stakes are added up and their roundings to that number.
 //!
 //! Predictions do not depend on the units of a column. A value larger than any before it shrinks its
 //! own weight before it is used.
@@ -50,7 +54,8 @@ pub(super) static ENTRY: Entry = Entry {
         refuse_average(&ENTRY, setup)?;
         let wealth = setup.parameters.number(ENTRY.parameters, "wealth").unwrap_or(1.0);
         let lambda = setup.loss.lipschitz().unwrap_or(0.0);
-        let coin = Coin { wealth, lambda, exceeded: false, squares: 0.0, reach: 0.0, touched: 0.0 };
+        let coin =
+            Coin { wealth, lambda, exceeded: false, squares: 0.0, reach: 0.0, touched: 0.0, staked: 0.0 };
         Ok(boxed(coin, setup.bias))
     },
 };
@@ -74,6 +79,9 @@ struct Coin {
     reach: f64,
     /// How many coordinates have had a gradient, for the theorem.
     touched: f64,
+    /// Sum over the rounds of what was owned by those who bet, times the roundings of a round.
+    #[serde(default)]
+    staked: f64,
 }
 
 /// What a coordinate has won, how often it has bet, and its feature's largest value.
@@ -127,7 +135,7 @@ impl Learner for Coin {
         let size = o.slope.abs();
         // What an outcome is of what it may be; more counts as all.
         let relative = if size > self.lambda { o.slope.signum() } else { o.slope / self.lambda };
-        let (mut squares, mut reach, mut touched) = (0.0, self.reach, 0.0);
+        let (mut squares, mut reach, mut touched, mut owned) = (0.0, self.reach, 0.0, 0.0);
         slots.enter(x, o.slope, |cell, xi| {
             let g = o.slope * xi;
             if g == 0.0 {
@@ -138,6 +146,7 @@ impl Learner for Coin {
             // S_i as it was when the bet was made.
             let bet = self.fraction(cell.s - g, rounds, scale);
             let outcome = -relative * (xi / scale);
+            owned += self.wealth + won.abs();
             let won = (won + (self.wealth + won) * bet * outcome).min(LARGEST_WEALTH);
             if rounds == 0.0 {
                 touched += 1.0;
@@ -149,6 +158,9 @@ impl Learner for Coin {
         self.squares += squares;
         self.reach = reach;
         self.touched += touched;
+        // The sum that is predicted rounds once a feature, a bet and its outcome a few times more; nobody owns
+        // more than twice as much after a round.
+        self.staked += (x.indices.len() as f64 + 16.0) * owned;
         self.exceeded |= self.lambda > 0.0 && size > self.lambda;
         self.lambda = self.lambda.max(size);
     }
@@ -168,6 +180,7 @@ impl Learner for Coin {
                 ("d", self.touched),
                 ("sum_n_m2", self.squares),
                 ("largest_n_m", self.reach),
+                ("rounding", f64::EPSILON * self.staked),
             ],
         );
         if self.exceeded { theorem.unmet("a slope was larger than the bound before it") } else { theorem }

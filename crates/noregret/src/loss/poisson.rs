@@ -29,9 +29,11 @@ impl Loss for Poisson {
         y.is_finite() && y >= 0.0
     }
 
-    // y - y ln y, at z = ln y
+    // y - y ln y, at z = ln y. Never 0 where y is not: to the ledger a floor other than 0 says that the loss is
+    // a difference, whose terms round more than it does.
     fn floor(&self, y: f64) -> f64 {
-        y - x_ln_x(y)
+        let floor = y - x_ln_x(y);
+        if floor == 0.0 && y > 0.0 { -f64::MIN_POSITIVE } else { floor }
     }
 
     fn lipschitz(&self) -> Option<f64> {

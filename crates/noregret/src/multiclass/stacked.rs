@@ -22,8 +22,7 @@ use crate::example::{Features, Rows, Value};
 use crate::learner::{OwnBook, Theorem};
 use crate::regret::bound::{self, Stated};
 use crate::regret::{Book, Comparator, Ledger, Sum};
-use crate::round::Entered;
-use crate::round::Vector;
+use crate::round::{Entered, Vector, noticed};
 use serde::{Deserialize, Serialize};
 
 /// What a round may bring at most, so that sums and squares over a whole stream stay finite.
@@ -279,7 +278,7 @@ impl Stacked {
         self.pass_weight.add(weight);
         let slope = slope_squared.sqrt();
         if counted {
-            self.enter(&judged, weight, slope, norm_squared);
+            self.enter(&judged, weight, slope, noticed(norm_squared, slope, x));
         }
         self.v.reach(x.end());
         if let Some(s) = &mut self.s {

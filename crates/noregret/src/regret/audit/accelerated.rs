@@ -7,7 +7,11 @@ use super::surrogate::Surrogate;
 use super::track::Track;
 use crate::example::Value;
 
-/// Closes the bracket as far as it can.
+/// When to look for the first time whether sweeps still help: a kink is approached in stages of thousands.
+const PATIENCE: usize = 1 << 16;
+
+/// Closes the bracket as far as it can: where rounding holds it open no number of sweeps does, so that this ends when
+/// twice as many have not narrowed it by a hundredth.
 pub(super) fn solve<V: Value>(
     problem: &mut Problem<'_, V>,
     track: &mut Track<'_>,
@@ -33,7 +37,15 @@ pub(super) fn solve<V: Value>(
     let (mut smooth, mut gradient) = (here.smooth, here.gradient.clone());
     let mut momentum: f64 = 1.0;
     let mut quiet = 0;
+    let (mut width, mut look) = (track.width(), problem.sweeps + PATIENCE);
     while !track.done() {
+        if problem.sweeps >= look {
+            let narrowed = track.width() < 0.99 * width;
+            if !narrowed {
+                break;
+            }
+            (width, look) = (track.width(), 2 * problem.sweeps);
+        }
         // Backtracking: the quadratic model at `ahead` must lie above the total at the new point.
         let there = loop {
             let v: Vec<f64> = ahead

@@ -9,8 +9,7 @@ use crate::error::Error;
 use crate::example::{Row, Value};
 use crate::loss::Loss;
 use crate::regret::{Book, Comparator, Ledger, Sum, round_up};
-use crate::round::Entered;
-use crate::round::Vector;
+use crate::round::{Entered, Vector, noticed};
 
 /// Why a sweep did not come to its end.
 #[derive(Debug)]
@@ -76,7 +75,7 @@ impl<'a, V: Value> Problem<'a, V> {
         let whole = source
             .sweep(&mut |rows| {
                 for row in rows.iter() {
-                    let norm_squared = row.x.norm_squared() + one;
+                    let norm_squared = noticed(row.x.norm_squared() + one, 1.0, row.x);
                     if row.weight != 1.0 && weights.is_empty() {
                         weights = vec![1.0; labels.len()];
                     }
@@ -209,15 +208,18 @@ impl<'a, V: Value> Problem<'a, V> {
             let off = (row.x.indices.len() + 3) as f64 * f64::EPSILON * length * norms[k].sqrt();
             let most = loss.value(z - off, row.y).max(loss.value(z + off, row.y));
             above.add(c * most);
-            // A loss may be a difference of larger terms, `1 - y z` or `exp(z) - y z`.
-            size += c * (most.abs() + (1.0 + row.y.abs()) * (1.0 + z.abs()));
+            // A loss whose floor is not 0 may be a difference of larger terms, `exp(z) - y z`; others round in
+            // proportion to themselves, `z - y` and `1 - y z` included.
+            let floor = loss.floor(row.y);
+            let terms = if floor == 0.0 { 0.0 } else { (1.0 + row.y.abs()) * (1.0 + z.abs()) };
+            size += c * (most.abs() + terms);
             book.enter(&Entered {
                 z: shape.entered.0,
                 y: row.y,
                 weight: c,
                 loss: shape.entered.1,
                 slope: shape.slope,
-                floor: loss.floor(row.y),
+                floor,
                 norm_squared: norms[k],
                 model: None,
             });

@@ -106,6 +106,11 @@ impl<'a> Track<'a> {
         self.grain.max(self.n * self.tolerance * self.at_most.abs().max(1e-6 * self.zero.abs()))
     }
 
+    /// The width of the bracket.
+    pub(super) fn width(&self) -> f64 {
+        self.at_most - self.at_least
+    }
+
     /// Whether the bracket is narrow enough.
     pub(super) fn done(&self) -> bool {
         self.n * (self.at_most - self.at_least) <= self.allowed()

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! `L` may grow from round to round as long as it is known before each: `F_n` falls when its argument
-//! does, so what is owned stays enough.
+//! does, so what is owned stays enough. Computed predictions differ from these by roundings of what is owned, which
+//! may be far more than the number above: they are added to it.
 
 use super::{Class, Entry};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "coin",
     statement: "R_T(u) <= lambda |u| sqrt(sum n_i m_i^2 ln(1 + 24 (lambda max n_i m_i |u|/epsilon)^2)) + d epsilon, \
-                n_i the rounds and m_i the largest value of feature i",
+                n_i the rounds and m_i the largest value of feature i; and the rounding of what was at stake",
     needs: "slopes no larger than lambda: a Lipschitz loss and weights at most 1, or slopes that never set a record",
     source: "Orabona, Pal 2016, corollary 5, per coordinate",
     class: Class::L2,
@@ -25,6 +26,6 @@ pub(super) static ENTRY: Entry = Entry {
         let (u, lambda, epsilon) = (c.get("U")?, c.get("lambda")?, c.get("epsilon")?);
         let inside = lambda * c.get("largest_n_m")? * u / epsilon;
         let root = (c.get("sum_n_m2")? * (24.0 * inside * inside).ln_1p()).sqrt();
-        Some(lambda * u * root + c.get("d")? * epsilon)
+        Some(lambda * u * root + c.get("d")? * epsilon + c.get("rounding")?)
     },
 };
