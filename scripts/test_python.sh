@@ -4,7 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=target/python/bin/python
-scripts/wheel.sh target/python "maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow matplotlib vowpalwabbit nbclient ipykernel pytest hypothesis"
+scripts/wheel.sh target/python "maturin>=1.9,<2 numpy scipy scikit-learn>=1.6 river>=0.22 pandas polars pyarrow matplotlib vowpalwabbit nbclient ipykernel pytest hypothesis mypy"
+# The types that are told are those there are.
+"$python" -m mypy.stubtest --ignore-disjoint-bases noregret._noregret
 # The command writes and reads the same model files.
 cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret "$python" -m pytest -q -p no:cacheprovider crates/noregret-py/tests \

@@ -9,6 +9,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._display import Curve
 
+__all__ = [
+    "__version__",
+    "Learner",
+    "Certificate",
+    "Ledger",
+    "registry",
+    "audit",
+    "separate",
+    "can_average",
+    "fork",
+    "average",
+    "follow",
+    "repeat",
+    "averaged_from",
+    "pack",
+    "unpack",
+    "sweep",
+    "has_bias",
+    "has_kink",
+    "play",
+]
+
 __version__: str
 
 _Class: TypeAlias = int | float | str
@@ -51,6 +73,7 @@ class Ledger:
     def from_bytes(bytes: bytes) -> Ledger: ...
     def _repr_html_(self) -> str: ...
     def __add__(self, value: Ledger, /) -> Ledger: ...
+    def __radd__(self, value: Ledger, /) -> Ledger: ...
 
 class Learner:
     """A linear model that learns online, with a certificate of its regret."""
