@@ -14,7 +14,8 @@ def ask(method, path, body, content="application/json"):
     return urllib.request.urlopen(request).read()
 
 
-for name, settings in [("a", b"{}"), ("0", b'{"loss": "square"}'), ("m", b'{"learner": "projected-ogd", "loss": "hinge"}')]:
+for name, settings in [("a", b"{}"), ("0", b'{"loss": "square"}'), ("m", b'{"learner": "projected-ogd", "loss": "hinge"}'),
+                       ("b", b'{"multiclass": "ovr"}'), ("c", b'{"multiclass": "softmax", "bits": 10}')]:
     ask("PUT", f"/v1/models/{name}", settings)
     ask("POST", f"/v1/models/{name}/learn", b'{"features": {"a": 1}, "label": 1}')
 

@@ -89,8 +89,10 @@ pub struct Predicted {
     pub id: u64,
     /// Until when a label is waited for, in milliseconds since 1970.
     pub deadline: u64,
-    /// What was predicted.
+    /// What was predicted; of several classes, for those that had not joined.
     pub score: f64,
+    /// What was predicted for each of several classes.
+    pub scores: Vec<f64>,
     /// The kind of its features.
     pub space: Space,
     /// Its features.
@@ -159,8 +161,14 @@ fn take_key(input: &mut Input<'_>) -> Result<Option<Key>, Damaged> {
     })
 }
 
+/// Beside the kind of features: the scores of several classes follow.
+const SEVERAL: u8 = 0x80;
+
 fn take_space(input: &mut Input<'_>) -> Result<Space, Damaged> {
-    let byte = input.byte()?;
+    space_of(input.byte()?)
+}
+
+fn space_of(byte: u8) -> Result<Space, Damaged> {
     Space::ALL.get(usize::from(byte)).copied().map_or_else(|| damaged("the kind of features"), Ok)
 }
 
@@ -169,19 +177,34 @@ impl Predicted {
         codec::put_number(out, self.id);
         codec::put_number(out, self.deadline);
         codec::put_f64(out, self.score);
-        out.push(self.space as u8);
+        if self.scores.is_empty() {
+            out.push(self.space as u8);
+        } else {
+            out.push(self.space as u8 | SEVERAL);
+            codec::put_number(out, self.scores.len() as u64);
+            for score in &self.scores {
+                codec::put_f64(out, *score);
+            }
+        }
         codec::put_row(out, &self.indices, &self.values);
     }
 
     pub(crate) fn take(input: &mut Input<'_>) -> Result<Self, Damaged> {
         let (id, deadline, score) = (input.number()?, input.number()?, input.f64()?);
-        let space = take_space(input)?;
+        let byte = input.byte()?;
+        let space = space_of(byte & !SEVERAL)?;
+        let mut scores = Vec::new();
+        if byte & SEVERAL != 0 {
+            for _ in 0..input.number()? {
+                scores.push(input.f64()?);
+            }
+        }
         let (mut indices, mut values) = (Vec::new(), Vec::new());
         codec::take_row(input, &mut indices, &mut values)?;
-        if !score.is_finite() {
+        if !scores.iter().chain([&score]).all(|score| score.is_finite()) {
             return damaged("a score of the log");
         }
-        Ok(Self { id, deadline, score, space, indices, values })
+        Ok(Self { id, deadline, score, scores, space, indices, values })
     }
 }
 
@@ -310,15 +333,17 @@ mod tests {
             id: 9,
             deadline: 10,
             score: 0.5,
+            scores: Vec::new(),
             space: Space::Vw,
             indices: vec![1],
             values: vec![1.0],
         };
+        let several = Predicted { id: 10, scores: vec![-1.5, 0.0, 2.0], ..predicted.clone() };
         let late = Late { id: 9, label: Label::Number(1.0), weight: 2.0 };
         let mut bytes = begin_entry(1234, 5);
         for command in [
             Command::Learn(learn.clone()),
-            Command::Predicted(vec![predicted.clone()]),
+            Command::Predicted(vec![predicted.clone(), several.clone()]),
             Command::Late(key, vec![late.clone()]),
         ] {
             command.put(&mut bytes);
@@ -328,7 +353,7 @@ mod tests {
         let Command::Learn(again) = &entry.commands[0] else { panic!() };
         assert_eq!((&again.key, &again.offset, &again.names), (&learn.key, &learn.offset, &learn.names));
         assert_eq!(again.block.values, [0.1, -3.0]);
-        assert!(matches!(&entry.commands[1], Command::Predicted(list) if list[..] == [predicted]));
+        assert!(matches!(&entry.commands[1], Command::Predicted(list) if list[..] == [predicted, several]));
         assert!(matches!(&entry.commands[2], Command::Late(Some(_), list) if list[..] == [late]));
     }
 

@@ -12,13 +12,15 @@
 //! - [`worker`]: the thread of a model: learns what is durable, publishes versions for predictors;
 //! - [`models`]: all models, and the way of a command;
 //! - [`source`]: examples that come by themselves;
-//! - [`api`]: what can be asked over HTTP; [`serve`]: listening and ending.
+//! - [`api`]: what can be asked over HTTP; [`serve`]: listening and ending; `connection`: one client, and how long it is
+//!   waited for.
 
 pub mod api;
 pub mod auth;
 pub mod codec;
 pub mod command;
 pub mod committer;
+mod connection;
 pub mod error;
 pub mod model;
 pub mod models;
@@ -26,8 +28,10 @@ pub mod parse;
 pub mod serve;
 pub mod settings;
 pub mod source;
+mod stall;
 pub mod state;
 pub mod store;
+mod streams;
 mod tls;
 mod wording;
 pub mod worker;

@@ -3,14 +3,15 @@
 use crate::command::Space;
 use crate::error::Refusal;
 use crate::parse::Context;
+use crate::state::held::examples;
 use crate::state::{Point, State, pace};
 use crate::worker::Task;
 use arc_swap::ArcSwap;
-use noregret::engine::Engine;
 use noregret::example::LabelMap;
 use noregret::example::hash::DEFAULT_BITS;
 use noregret::example::names::Schema;
 use noregret::model::Reading;
+use noregret::multiclass::Pupil;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,7 +38,7 @@ impl About {
 /// One version of a model, for predictors. Nobody changes it.
 pub struct Published {
     /// The engine after some record of the log.
-    pub engine: Arc<Engine>,
+    pub engine: Arc<Pupil>,
     /// What labels and features meant then.
     pub about: Arc<About>,
 }
@@ -89,6 +90,8 @@ pub struct Handle {
     seen: Vec<AtomicU64>,
     /// Features at and beyond this are refused: the model would take too much memory.
     pub limit: u32,
+    /// The most classes that may join.
+    pub most_classes: u64,
     /// The last record of the log that was committed; for the committer alone.
     pub committed: AtomicU64,
     /// Bytes of log since the last snapshot.
@@ -122,6 +125,7 @@ impl Handle {
             changes: watch::Sender::new(0),
             seen: (0..(1usize << bits).div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             limit,
+            most_classes: state.most_classes,
             committed: AtomicU64::new(0),
             log_bytes: AtomicU64::new(0),
             deleted: AtomicBool::new(false),
@@ -198,7 +202,7 @@ impl Handle {
     pub async fn point(&self) -> Result<Point, Refusal> {
         let (examples, pace) = {
             let engine = &self.published.load().engine;
-            (engine.examples(), pace(engine))
+            (examples(engine), pace(engine))
         };
         let now = crate::now();
         let known = self.point.lock().unwrap_or_else(PoisonError::into_inner).clone();

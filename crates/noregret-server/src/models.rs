@@ -8,9 +8,11 @@ use crate::settings::{Durability, Settings};
 use crate::state::{Answer, Held, State};
 use crate::store::{Change, Store, StoreError};
 use crate::worker::{Task, Waiting, Worker, double};
-use noregret::engine::Engine;
 use noregret::example::format::LARGEST_DIMENSION;
+use noregret::example::hash::DEFAULT_BITS;
+use noregret::learner;
 use noregret::model::ModelOf;
+use noregret::multiclass::Pupil;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -51,12 +53,40 @@ pub struct Models {
 }
 
 /// The least index that a model refuses, so that its two engines stay within the memory allowed.
-pub(crate) fn limit(engine: &Engine, settings: &Settings) -> u32 {
-    let (plain, averaged) = engine.entry().bytes_per_feature;
-    let bytes = if engine.config().average { averaged.unwrap_or(plain) } else { plain } as u64;
-    let fits = settings.most_model_memory / (2 * bytes.max(8));
-    let allowed = engine.config().dimension.unwrap_or(LARGEST_DIMENSION);
-    u32::try_from(fits).unwrap_or(u32::MAX).min(allowed)
+pub(crate) fn limit(engine: &Pupil, settings: &Settings) -> u32 {
+    let config = engine.config();
+    if engine.multiclass().is_some() {
+        // Classes share what is left.
+        return config.dimension.unwrap_or_else(|| (engine.dimension() as u32).max(1 << DEFAULT_BITS));
+    }
+    let fits = settings.most_model_memory / (2 * bytes_per_feature(engine));
+    u32::try_from(fits).unwrap_or(u32::MAX).min(config.dimension.unwrap_or(LARGEST_DIMENSION))
+}
+
+/// The most classes of any model: each has more to it than its features.
+pub(crate) const MOST_CLASSES: u64 = 1000;
+
+/// The most classes that a model may have, so that its two engines stay within the memory allowed.
+pub(crate) fn most_classes(engine: &Pupil, settings: &Settings) -> u64 {
+    let Some(several) = engine.multiclass() else { return 0 };
+    let each = 2 * bytes_per_feature(engine) * u64::from(limit(engine, settings)).max(1);
+    // Those that have not joined have a learner together.
+    let fits = (settings.most_model_memory / each).saturating_sub(u64::from(!several.is_closed()));
+    let fits = fits.min(MOST_CLASSES);
+    if several.is_closed() { fits.min(several.classes() as u64) } else { fits }
+}
+
+/// What a feature takes in one engine; of several classes, for each.
+fn bytes_per_feature(engine: &Pupil) -> u64 {
+    let config = engine.config();
+    let composed = engine.multiclass().is_none_or(|several| several.entry().is_composed());
+    let Some(entry) = learner::find(&config.learner).ok().filter(|_| composed) else {
+        // Two matrices, with room for classes up to the next power of two.
+        return 32;
+    };
+    let (plain, averaged) = entry.bytes_per_feature;
+    let bytes = if config.average { averaged.unwrap_or(plain) } else { plain };
+    (bytes as u64).max(8)
 }
 
 impl Models {
@@ -193,7 +223,8 @@ impl Models {
             ));
         }
         let (id, created) = (self.next.fetch_add(1, Ordering::Relaxed), crate::now());
-        let state = State::new(model);
+        let most = most_classes(&model.engine.0, &self.settings);
+        let state = State::new(model, most);
         let snapshot =
             Change::Snapshot { model: id, name: name.to_owned(), created, upto: 0, bytes: state.to_bytes() };
         if exists {

@@ -2,22 +2,18 @@
 
 use crate::api::{self, App, Metrics, Room};
 use crate::auth::Tokens;
+use crate::connection::Connections;
 use crate::models::Models;
 use crate::settings::Settings;
 use crate::source;
 use crate::tls;
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// Why a server cannot be started.
@@ -94,79 +90,47 @@ impl Server {
         let Self { listener, router, models, tls } = self;
         let (patience, grace) = (models.settings().patience, models.settings().grace);
         let sources = source::run::start(&models, models.settings().sources.clone());
-        let connections = Arc::new(Semaphore::new(models.settings().most_connections));
-        let graceful = GracefulShutdown::new();
-        let mut builder = Builder::new(TokioExecutor::new());
-        // Which protocol it is, is known beforehand: to find out, a silent client would be waited for without end.
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(patience)
-            .keep_alive_timeout(patience)
-            .max_concurrent_streams(128);
-        let plain = Arc::new(builder.clone().http1_only());
-        let second = Arc::new(builder.http2_only());
+        let slots = Arc::new(Semaphore::new(models.settings().most_connections));
+        let connections = Connections::new(router, tls, patience);
+        let ending = watch::Sender::new(false);
         let mut end = std::pin::pin!(end);
         loop {
             let accept = async {
-                let permit = connections.clone().acquire_owned().await;
-                (permit, listener.accept().await)
+                let slot = slots.clone().acquire_owned().await;
+                (slot, listener.accept().await)
             };
-            let (permit, accepted) = tokio::select! {
-                (Ok(permit), accepted) = accept => (permit, accepted),
+            let (slot, accepted) = tokio::select! {
+                (Ok(slot), accepted) = accept => (slot, accepted),
                 () = &mut end => break,
                 else => break,
             };
-            let stream: TcpStream = match accepted {
-                Ok((stream, _)) => stream,
+            let socket = match accepted {
+                Ok((socket, _)) => socket,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             };
-            let _ = stream.set_nodelay(true);
-            let (plain, second) = (plain.clone(), second.clone());
-            let (router, watcher, tls) = (router.clone(), graceful.watcher(), tls.clone());
+            let _ = socket.set_nodelay(true);
+            let (connections, ending) = (connections.clone(), ending.subscribe());
             tokio::spawn(async move {
-                let _permit = permit;
-                match tls {
-                    None => connection(&plain, stream, router, watcher).await,
-                    Some(tls) => match tokio::time::timeout(patience, tls.accept(stream)).await {
-                        Ok(Ok(stream)) => {
-                            let agreed = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                            connection(if agreed { &second } else { &plain }, stream, router, watcher).await;
-                        }
-                        Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
-                        Err(_) => tracing::debug!("no TLS in time"),
-                    },
-                }
+                connections.serve(socket, ending).await;
+                drop(slot);
             });
         }
         drop(listener);
         drop(sources);
         tracing::info!("ending: waiting for requests under way");
         models.health.ending.store(true, std::sync::atomic::Ordering::Relaxed);
-        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+        ending.send_replace(true);
+        // Every connection listens for the end as long as there is one.
+        if tokio::time::timeout(grace, ending.closed()).await.is_err() {
             tracing::warn!("some requests did not end in time");
         }
         let finished = tokio::task::spawn_blocking(move || models.finish()).await;
         if finished.is_err() {
             tracing::error!("the store was not closed well");
         }
-    }
-}
-
-async fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
-    builder: &Builder<TokioExecutor>,
-    stream: S,
-    router: Router,
-    watcher: hyper_util::server::graceful::Watcher,
-) {
-    let service = TowerToHyperService::new(router);
-    let served = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    if let Err(error) = watcher.watch(served).await {
-        tracing::debug!(%error, "a connection ended badly");
     }
 }

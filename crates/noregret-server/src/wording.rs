@@ -6,13 +6,17 @@ use serde_json::Value;
 const QUERIES: [&str; 4] = ["format", "label", "weight", "zero-based"];
 
 /// Commands that a message advises, and how a client comes to the same.
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: [(&str, &str); 4] = [
     ("`noregret learners`", "`GET /v1/learners`"),
     (
         "say beforehand which is the negative one and which the positive",
         "name both, the negative one first, as `classes` when the model is made",
     ),
-    ("`learn --multiclass`", "the command `noregret learn --multiclass` (several classes are not served)"),
+    ("`learn --multiclass`", "a model that is made with `multiclass`"),
+    (
+        "name it in --classes, or leave --classes out to accept new labels",
+        "a model that is made without `classes` accepts new ones",
+    ),
 ];
 
 /// A message of the library for whoever sent a request: `--eta` is the key `eta`, `--label` is `?label=`. What else stands
@@ -87,8 +91,7 @@ mod tests {
         ] {
             assert_eq!(in_requests(said), told);
         }
-        assert!(
-            in_requests("use `learn --multiclass`, or --loss square").ends_with("served), or `loss` square")
-        );
+        let said = "use `learn --multiclass`, or --loss square";
+        assert_eq!(in_requests(said), "use a model that is made with `multiclass`, or `loss` square");
     }
 }

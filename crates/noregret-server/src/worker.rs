@@ -9,10 +9,11 @@ use crate::command::Entry;
 use crate::committer::Write;
 use crate::error::Refusal;
 use crate::model::{Handle, Published};
+use crate::state::held::examples;
 use crate::state::{Answer, Held, State, Step};
 use crate::store::Change;
-use noregret::engine::Engine;
 use noregret::model::ModelOf;
+use noregret::multiclass::Pupil;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Weak};
@@ -69,7 +70,7 @@ pub struct Worker {
 }
 
 /// An engine in the same state.
-pub(crate) fn double(state: &State) -> Result<Arc<Engine>, String> {
+pub(crate) fn double(state: &State) -> Result<Arc<Pupil>, String> {
     let twin = ModelOf::<Held>::from_bytes(&state.model.to_bytes())?;
     Ok(twin.engine.0)
 }
@@ -127,7 +128,7 @@ impl Worker {
 
     fn learn(&mut self, records: Vec<(u64, Entry, Vec<Waiting>)>) {
         let Some(handle) = self.handle.upgrade() else { return };
-        let before = self.state.engine().examples();
+        let before = examples(self.state.engine());
         let (mut steps, mut answers, mut waiters) = (Vec::new(), Vec::new(), Vec::new());
         let mut time = 0;
         for (number, entry, waiting) in records {
@@ -140,7 +141,7 @@ impl Worker {
             waiters.extend(waiting);
             self.number = number;
         }
-        let learned = self.state.engine().examples() - before;
+        let learned = examples(self.state.engine()) - before;
         let old = (!steps.is_empty()).then(|| {
             let about = handle.about();
             handle.published.swap(Arc::new(Published::of(&self.state, Some(&about))))
@@ -153,7 +154,7 @@ impl Worker {
         }
         if learned > 0 {
             handle.note_learned(learned, time);
-            handle.changes.send_replace(self.state.engine().examples());
+            handle.changes.send_replace(examples(self.state.engine()));
         }
         let grown = handle.log_bytes.load(Ordering::Relaxed);
         if grown > self.snapshot_bytes.max(self.snapshot_length) {
@@ -191,6 +192,10 @@ impl Worker {
     }
 
     fn snapshot(&mut self, handle: &Handle) {
+        if self.state.several().is_some_and(|several| !several.is_whole()) {
+            // It could not be read back; the log says how it came to this.
+            return;
+        }
         let bytes = self.state.to_bytes();
         self.snapshot_length = bytes.len() as u64;
         handle.log_bytes.store(0, Ordering::Relaxed);

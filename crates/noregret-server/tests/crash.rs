@@ -4,8 +4,10 @@
 mod support;
 
 use noregret::engine::{Config, Engine};
-use noregret::example::Block;
-use noregret::model::Model;
+use noregret::example::{Block, Classes, Label};
+use noregret::model::AnyModel;
+use noregret::multiclass::{Multiclass, Pupil};
+use noregret::report::progress::Told;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,6 +23,44 @@ const CLIENTS: usize = 6;
 /// Small snapshots, so that many are cut short.
 fn start(folder: &Path) -> (Child, SocketAddr) {
     child::spawn("what_was_acknowledged_survives_kill_9", folder, 20_000, None)
+}
+
+/// The last model tells several classes apart, by names that join as they come.
+const SEVERAL: usize = MODELS - 1;
+const NAMES: [&str; 4] = ["ant", "bee", "cat", "dog"];
+
+fn example(stream: &mut Stream, model: usize) -> Value {
+    let mut example = stream.example();
+    if model == SEVERAL {
+        let name = 2 * usize::from(example["label"] == 1) + (stream.next() % 2) as usize;
+        example["label"] = json!(NAMES[name]);
+    }
+    example
+}
+
+fn fresh(model: usize) -> Pupil {
+    let config = Config::new("auto", "logistic");
+    if model == SEVERAL {
+        return Pupil::Many(Box::new(Multiclass::new("ovr", config, None).unwrap()));
+    }
+    Pupil::One(Box::new(Engine::new(config).unwrap()))
+}
+
+/// An example as a row, names by their places.
+fn placed(example: &Value, classes: &mut Classes) -> (f64, Vec<(u32, f64)>) {
+    let mut example = example.clone();
+    if let Some(name) = example["label"].as_str() {
+        let place = classes.index_of(&Label::Name(name.into())).unwrap().unwrap();
+        example["label"] = json!(place as f64);
+    }
+    row(&example)
+}
+
+fn weights(pupil: &Pupil) -> Vec<noregret::round::Vector> {
+    match pupil {
+        Pupil::One(engine) => vec![engine.weights()],
+        Pupil::Many(several) => (0..several.classes()).map(|k| several.weights(k)).collect(),
+    }
 }
 
 /// A request, its answer, and for which model.
@@ -39,7 +79,7 @@ fn client(number: usize, address: &RwLock<SocketAddr>, stop: &AtomicBool, done: 
             return;
         }
         let model = (number + k) % MODELS;
-        let examples: Vec<Value> = (0..=stream.next() % 20).map(|_| stream.example()).collect();
+        let examples: Vec<Value> = (0..=stream.next() % 20).map(|_| example(&mut stream, model)).collect();
         let key = format!("{number}-{k}");
         let body = json!({ "examples": examples }).to_string();
         let path = format!("/v1/models/m{model}/learn");
@@ -70,7 +110,9 @@ fn what_was_acknowledged_survives_kill_9() {
     let (mut child, first) = start(folder.path());
     let mut setup = Client::new(first);
     for k in 0..MODELS {
-        setup.put(&format!("/v1/models/m{k}"), &json!({"learner": "auto", "loss": "logistic"})).ok();
+        let multiclass = (k == SEVERAL).then_some("ovr");
+        let asked = json!({"learner": "auto", "loss": "logistic", "multiclass": multiclass});
+        setup.put(&format!("/v1/models/m{k}"), &asked).ok();
     }
     let address = Arc::new(RwLock::new(first));
     let stop = Arc::new(AtomicBool::new(false));
@@ -103,9 +145,10 @@ fn what_was_acknowledged_survives_kill_9() {
     for model in 0..MODELS {
         let mut own: Vec<&Done> = done.iter().filter(|d| d.model == model).collect();
         own.sort_by_key(|d| d.answer["examples"].as_u64());
-        let mut engine = Engine::new(Config::new("auto", "logistic")).unwrap();
+        let mut engine = fresh(model);
+        let mut classes = Classes::open();
         for done in &own {
-            let rows: Vec<_> = done.examples.iter().map(row).collect();
+            let rows: Vec<_> = done.examples.iter().map(|e| placed(e, &mut classes)).collect();
             engine.learn_f64(Block::<f64>::from_rows(&rows).rows()).unwrap();
             assert_eq!(done.answer["examples"], engine.examples(), "an example is missing, or there twice");
             assert_eq!(
@@ -115,9 +158,9 @@ fn what_was_acknowledged_survives_kill_9() {
             );
         }
         let file = client.get(&format!("/v1/models/m{model}/model"));
-        let served = Model::from_bytes(&file.body).unwrap();
+        let served = AnyModel::from_bytes(&file.body).unwrap();
         assert_eq!(served.engine.examples(), engine.examples());
-        assert_eq!(served.engine.weights(), engine.weights(), "the weights are not those of a replay");
+        assert_eq!(weights(&served.engine), weights(&engine), "the weights are not those of a replay");
         assert_eq!(served.engine.certificate(), engine.certificate());
         total += engine.examples();
     }

@@ -3,6 +3,7 @@
 mod support;
 
 use noregret::example::Label;
+use noregret::report::progress::Told;
 use noregret_server::Settings;
 use noregret_server::models::Models;
 use noregret_server::source::Feed;
@@ -80,7 +81,7 @@ async fn what_cannot_be_learned_is_told_and_the_others_are_learned() {
     assert_eq!((refusal.code, refusal.example, refusal.learned), ("bad_label", Some(1), Some(2)));
     assert_eq!(feed.position().await.unwrap(), Some(4), "a source goes on");
     let handle = models.get("m").unwrap();
-    assert_eq!(handle.published.load().engine.examples(), 2);
+    assert_eq!(Told::examples(&*handle.published.load().engine), 2);
     assert_eq!(handle.recent_errors()[0].code, "bad_label");
     assert_eq!(Feed::new(models.clone(), "none", "queue").map(drop).unwrap_err().code, "unknown_model");
     models.delete("m").await.unwrap();

@@ -215,3 +215,49 @@ fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let large = server.client().request("POST", "/v1/models/m/predict", "application/json", text.as_bytes());
     assert_eq!(large.status, 200);
 }
+
+/// A model whose file is larger than what sockets hold.
+fn large_model(client: &mut support::Client) -> usize {
+    client.put("/v1/models/large", &json!({"learner": "adagrad"})).ok();
+    client.post("/v1/models/large/learn", &json!({"indices": [1_500_000], "values": [1], "label": 1})).ok();
+    let length = client.get("/v1/models/large/model").body.len();
+    assert!(length > 20 << 20, "{length}");
+    length
+}
+
+#[test]
+fn a_client_that_reads_nothing_gives_its_place_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(Settings {
+        patience: Duration::from_millis(400),
+        most_connections: 1,
+        ..Settings::new(folder.path())
+    });
+    let length = large_model(&mut server.client());
+    let mut deaf = TcpStream::connect(server.address).unwrap();
+    deaf.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(deaf, "GET /v1/models/large/model HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    // There is one place, and it is taken until the server has waited for long enough.
+    assert_eq!(server.client().get("/healthz").status, 200);
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut deaf, &mut rest);
+    assert!(!rest.is_empty() && rest.len() < length, "{} of {length} bytes", rest.len());
+}
+
+#[test]
+fn who_reads_is_not_cut_off_however_little_there_is_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let patience = Duration::from_millis(500);
+    let server = Running::start(Settings { patience, ..Settings::new(folder.path()) });
+    let mut client = server.client();
+    client.put("/v1/models/m", &json!({})).ok();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "GET /v1/models/m/events HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stream));
+    for _ in 0..3 {
+        std::thread::sleep(2 * patience);
+        server.client().post("/v1/models/m/learn", &json!({"features": {"a": 1}, "label": 1})).ok();
+        lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("data: "))).unwrap().unwrap();
+    }
+}

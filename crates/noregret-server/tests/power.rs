@@ -4,8 +4,10 @@
 use noregret::engine::{Config, Engine};
 use noregret::example::label::Name;
 use noregret::example::names::NameTable;
-use noregret::example::{Block, Label, LabelMap};
+use noregret::example::{Block, Classes, Label, LabelMap};
 use noregret::model::{ModelOf, Reading};
+use noregret::multiclass::{Multiclass, Pupil};
+use noregret::report::progress::Told;
 use noregret_server::command::{Command, Key, Learn, Space};
 use noregret_server::models::Models;
 use noregret_server::state::{Held, Learned};
@@ -143,11 +145,20 @@ impl StorageBackend for Disk {
 const LEARNERS: [(&str, &str); 3] =
     [("auto", "logistic"), ("projected-ogd", "hinge"), ("adagrad", "logistic")];
 
+/// The last model tells several classes apart, which join as they come.
+const SEVERAL: usize = MODELS - 1;
+
 fn fresh(which: usize) -> ModelOf<Held> {
+    let (reading, names) = (Reading::default(), NameTable::new());
+    if which == SEVERAL {
+        let several = Multiclass::new("softmax", Config::new("", ""), None).unwrap();
+        let engine = Held(Arc::new(Pupil::Many(Box::new(several))));
+        return ModelOf { engine, reading, labels: LabelMap::Classes(Classes::open()), names };
+    }
     let (learner, loss) = LEARNERS[which % LEARNERS.len()];
-    let engine = Arc::new(Engine::new(Config::new(learner, loss)).unwrap());
+    let engine = Arc::new(Pupil::One(Box::new(Engine::new(Config::new(learner, loss)).unwrap())));
     let labels = LabelMap::Binary { negative: Some(Name::Number(-1.0)), positive: Some(Name::Number(1.0)) };
-    ModelOf { engine: Held(engine), reading: Reading::default(), labels, names: NameTable::new() }
+    ModelOf { engine: Held(engine), reading, labels, names }
 }
 
 /// The `k`-th request for a model.
@@ -162,7 +173,11 @@ fn request(which: usize, k: u64) -> Learn {
             }
         }
         block.offsets.push(block.indices.len());
-        block.raw_labels.push(Label::Number(if random.random_bool(0.5) { 1.0 } else { -1.0 }));
+        block.raw_labels.push(if which == SEVERAL {
+            Label::Name(["ant", "bee", "cat", "dog"][random.random_range(0..4)].into())
+        } else {
+            Label::Number(if random.random_bool(0.5) { 1.0 } else { -1.0 })
+        });
     }
     let key = Some(Key { name: format!("request-{k}"), digest: k });
     Learn { key, offset: None, space: Space::Numbers, predict: false, names: Vec::new(), block }
@@ -174,8 +189,8 @@ fn reference(which: usize, requests: u64) -> Vec<u8> {
     let engine = Arc::get_mut(&mut model.engine.0).unwrap();
     for k in 0..requests {
         let mut block = request(which, k).block;
-        block.labels =
-            block.raw_labels.iter().map(|l| if let Label::Number(y) = l { *y } else { 0.0 }).collect();
+        let labels = &mut model.labels;
+        block.labels = block.raw_labels.iter().map(|l| labels.one(l, &|_| true).unwrap()).collect();
         engine.learn_f64(block.rows()).unwrap();
     }
     if requests > 0 {
@@ -184,7 +199,7 @@ fn reference(which: usize, requests: u64) -> Vec<u8> {
     model.to_bytes()
 }
 
-const MODELS: usize = 2;
+const MODELS: usize = 3;
 
 fn settings(disk: &Disk, durability: Durability) -> Settings {
     // Small, so that snapshots and the ends of logs are among what is interrupted.
@@ -267,8 +282,8 @@ async fn check(models: &Arc<Models>, which: usize, known: u64, total: u64) -> Re
     if sent != total || bytes != reference(which, total) {
         return Err(format!("model {which}: something was learned twice, or not at all"));
     }
-    let examples = handle.ask(|state| state.engine().examples()).await.map_err(|e| e.message)?;
-    if handle.published.load().engine.examples() != examples {
+    let examples = handle.ask(|state| Told::examples(&**state.engine())).await.map_err(|e| e.message)?;
+    if Told::examples(&*handle.published.load().engine) != examples {
         return Err(format!("model {which} is not published as it is"));
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 mod average;
 mod certificate;
+mod check;
 mod class;
 mod config;
 mod late;
@@ -27,7 +28,7 @@ use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
 use crate::round::{Diverged, Judge, Machine, Vector};
 use average::AVERAGED;
-use late::LATE;
+pub(crate) use late::LATE;
 use passes::FirstPass;
 
 /// Where the largest squared gradient is below this, sums of squares may have lost what they are made of.

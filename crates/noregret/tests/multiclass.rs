@@ -415,6 +415,10 @@ fn a_row_too_large_is_refused_and_the_rows_before_it_stay() {
         assert_eq!((model.examples(), model.tally().rows(), model.is_whole()), (20, 20, true));
     }
     let mut model = learned("ovr", config("ogd", "square", None), false, &stream(1, 20, 3, 1.0, false));
+    // Alone it is learned by no class; among others, by those classes that come before the one that refuses it.
+    assert!(model.learn_f64(huge.rows()).is_err() && model.is_whole());
+    assert_eq!((model.examples(), model.tally().rows()), (20, 20));
+    huge.push(1.0, 1.0, [(0, 1.0)]);
     assert!(model.learn_f64(huge.rows()).is_err() && !model.is_whole());
 }
 

@@ -3,11 +3,16 @@
 use super::App;
 use crate::error::{ErrorBody, Refusal};
 use crate::model::RecentError;
-use crate::state::{Point, State as ModelState};
+use crate::state::held::examples;
+use crate::state::{Point, State as ModelState, told_name};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
+use noregret::engine::Certificate;
+use noregret::example::LabelMap;
+use noregret::multiclass::{Multiclass, Pupil};
 use noregret::regret::Comparator;
+use noregret::round::Vector;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -61,9 +66,48 @@ fn span(text: &str, now: u64) -> Option<u64> {
     Some(now.saturating_sub(number.saturating_mul(seconds * 1000)))
 }
 
+/// Of several classes together.
+fn of_classes(several: &Multiclass, proved: Option<&Certificate>) -> CertificateTold {
+    let (comparator, from) = several.comparator();
+    CertificateTold {
+        comparator: comparator.name().to_owned(),
+        radius: proved.and_then(|c| c.radius),
+        radius_from: proved.map_or(from, |c| c.radius_from).map(str::to_owned),
+        examples: several.examples(),
+        from: 1,
+        average_loss: several.average_loss(),
+        regret_at_most: proved.map(|c| c.regret_at_most),
+        best_at_least: proved.map(|c| c.best_at_least),
+    }
+}
+
+/// The same against models of another radius.
+fn of_classes_within(several: &Multiclass, asked: &Against) -> Result<CertificateTold, Refusal> {
+    let bad = |message: String| Refusal::bad("bad_query", message);
+    let (own, _) = several.comparator();
+    if let Some(name) = asked.comparator.as_deref().filter(|name| *name != own.name()) {
+        return Err(bad(format!(
+            "comparator: found {name}, and of several classes only the model's own, {}, is told",
+            own.name()
+        )));
+    }
+    let Some(radius) = asked.radius else { return Ok(of_classes(several, several.certificate().as_ref())) };
+    if !(radius > 0.0 && radius.is_finite()) {
+        return Err(bad(format!("radius: found {radius}, expected a number greater than 0")));
+    }
+    if own.radius().is_none() {
+        return Err(bad(format!("radius does not go with the comparator {}, which has none", own.name())));
+    }
+    Ok(of_classes(several, several.certificate_within(radius).as_ref()))
+}
+
 /// The certificate of the recent part that holds all examples since a time.
 fn windowed(state: &ModelState, since: u64) -> CertificateTold {
-    let engine = state.engine();
+    let engine = match &**state.engine() {
+        Pupil::One(engine) => engine,
+        // Its parts are not kept: the whole stream holds all examples since whenever.
+        Pupil::Many(several) => return of_classes(several, several.certificate().as_ref()),
+    };
     let known = state.points().iter().rev().find(|p| p.time <= since).map_or(0, |p| p.examples);
     let (comparator, from) = engine.comparator();
     let windows = engine.windows();
@@ -81,7 +125,10 @@ fn windowed(state: &ModelState, since: u64) -> CertificateTold {
 }
 
 fn against(state: &ModelState, asked: &Against) -> Result<CertificateTold, Refusal> {
-    let engine = state.engine();
+    let engine = match &**state.engine() {
+        Pupil::One(engine) => engine,
+        Pupil::Many(several) => return of_classes_within(several, asked),
+    };
     let bad = |message: String| Refusal::bad("bad_query", message);
     let (own, own_from) = engine.comparator();
     let (comparator, from) = match (&asked.comparator, asked.radius) {
@@ -186,7 +233,7 @@ pub(crate) async fn history(
     let handle = app.models.get(&name)?;
     let points = handle.ask(move |state| {
         let mut points: Vec<Point> = state.points().iter().filter(|p| p.time >= since).cloned().collect();
-        if points.last().is_some_and(|p| p.examples != state.engine().examples()) {
+        if points.last().is_some_and(|p| p.examples != examples(state.engine())) {
             points.push(Point::now(state.engine(), now));
         }
         points
@@ -211,19 +258,22 @@ pub(crate) struct FeatureTold {
     pub(crate) feature: String,
     /// Its weight.
     pub(crate) weight: f64,
+    /// For which of several classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) class: Option<Value>,
 }
 
 /// The heaviest features.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FeaturesTold {
-    /// The weight of the constant feature.
+    /// The weight of the constant feature; of several classes it is not told.
     pub(crate) bias: Option<f64>,
     /// The heaviest first.
     pub(crate) features: Vec<FeatureTold>,
 }
 
-pub(super) fn heaviest(state: &ModelState, top: usize) -> FeaturesTold {
-    let weights = state.engine().weights();
+/// The heaviest of a vector, by their places.
+fn heaviest_of(weights: &Vector, top: usize) -> Vec<(usize, f64)> {
     let mut order: Vec<(usize, f64)> =
         weights.features.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
     let heavier = |a: &(usize, f64), b: &(usize, f64)| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0));
@@ -232,14 +282,39 @@ pub(super) fn heaviest(state: &ModelState, top: usize) -> FeaturesTold {
     }
     order.truncate(top);
     order.sort_by(heavier);
+    order
+}
+
+pub(super) fn heaviest(state: &ModelState, top: usize) -> FeaturesTold {
     let model = &state.model;
     let name = |index: usize| {
         let column = model.reading.schema.columns.get(index).cloned();
         let hashed = || model.names.get(index as u32).map(str::to_owned);
         column.or_else(hashed).unwrap_or_else(|| index.to_string())
     };
-    let features = order.into_iter().map(|(i, weight)| FeatureTold { feature: name(i), weight }).collect();
-    FeaturesTold { bias: weights.bias, features }
+    let told =
+        |(i, weight): (usize, f64), class: Option<Value>| FeatureTold { feature: name(i), weight, class };
+    match &**state.engine() {
+        Pupil::One(engine) => {
+            let weights = engine.weights();
+            let features = heaviest_of(&weights, top).into_iter().map(|f| told(f, None)).collect();
+            FeaturesTold { bias: weights.bias, features }
+        }
+        Pupil::Many(several) => {
+            let mut features = Vec::new();
+            for k in 0..several.classes() {
+                let class = match &model.labels {
+                    LabelMap::Classes(classes) => classes.names().get(k).map(told_name),
+                    _ => None,
+                };
+                let own = heaviest_of(&several.weights(k), top);
+                features.extend(own.into_iter().map(|f| told(f, class.clone())));
+            }
+            features.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+            features.truncate(top);
+            FeaturesTold { bias: None, features }
+        }
+    }
 }
 
 /// The heaviest features.

@@ -4,6 +4,7 @@ use super::App;
 use crate::error::{ErrorBody, Refusal};
 use crate::model::Handle;
 use crate::models::Slot;
+use crate::state::held::examples;
 use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
@@ -33,7 +34,7 @@ fn overview(app: &App) -> Value {
                 json!({
                     "name": name,
                     "state": "served",
-                    "examples": published.engine.examples(),
+                    "examples": examples(&published.engine),
                     "average_loss": published.engine.average_loss(),
                     "examples_per_second": handle.throughput(now),
                     "errors": handle.recent_errors().first().map(|e| e.time),

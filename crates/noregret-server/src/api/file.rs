@@ -3,7 +3,7 @@
 use super::App;
 use super::body;
 use crate::error::{ErrorBody, Refusal};
-use crate::state::Held;
+use crate::state::{Held, held};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
@@ -81,7 +81,8 @@ pub(crate) async fn upload(
             ),
         ));
     }
-    let (examples, average_loss) = (model.engine.0.examples(), model.engine.0.average_loss());
+    super::models::enough_for_classes(&model.engine.0, settings)?;
+    let (examples, average_loss) = (held::examples(&model.engine.0), model.engine.0.average_loss());
     app.models.create(&name, model, asked.replace.unwrap_or(false)).await?;
     Ok((StatusCode::CREATED, Json(Uploaded { name, examples, average_loss })).into_response())
 }

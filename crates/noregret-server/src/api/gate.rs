@@ -69,12 +69,18 @@ fn needed(method: &Method, route: Option<&str>) -> Option<Role> {
     }
 }
 
+/// By which name the server is asked. HTTP/2 has it elsewhere.
+fn host(request: &Request) -> Option<&str> {
+    let said = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
+    said.or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str))
+}
+
 type Permit<'a> = tokio::sync::SemaphorePermit<'a>;
 
 /// A permit to go on; none where the browser only asks whether it may.
 fn admit<'a>(app: &'a App, request: &Request, route: Option<&str>) -> Result<Option<Permit<'a>>, Refusal> {
     let headers = request.headers();
-    app.check_origin(headers)?;
+    app.check_origin(host(request), headers)?;
     if request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return Ok(None);
     }
@@ -93,8 +99,7 @@ fn admit<'a>(app: &'a App, request: &Request, route: Option<&str>) -> Result<Opt
 impl App {
     /// Refuses what a page of another site lets a browser send. Without tokens nothing else would keep such a page
     /// from a server on the same machine.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let host = headers.get(header::HOST).and_then(|h| h.to_str().ok());
+    fn check_origin(&self, host: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
         let forbid = |message: &str| Err(Refusal::new(StatusCode::FORBIDDEN, "other_origin", message));
         if let Some(origin) = headers.get(header::ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();

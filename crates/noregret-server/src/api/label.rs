@@ -6,7 +6,7 @@ use super::learn::{json_response, key};
 use crate::command::{Command, Key, Late};
 use crate::error::{ErrorBody, Refusal};
 use crate::parse::json::Said;
-use crate::state::Learned;
+use crate::state::{Learned, meaning};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
@@ -112,8 +112,7 @@ pub(crate) async fn label(
         let published = handle.published.load();
         let mut labels = published.about.labels.clone();
         for (k, late) in list.iter().enumerate() {
-            let y = labels.one(&late.label, &|y| published.engine.loss().accepts(y));
-            y.map_err(|message| Refusal::library("bad_label", &message).at(k))?;
+            meaning(&mut labels, &late.label, &published.engine, handle.most_classes).map_err(|r| r.at(k))?;
         }
     }
     let key = key.map(|name| Key { name, digest: xxh3_64(&text) ^ 1 });

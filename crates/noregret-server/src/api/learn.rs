@@ -6,12 +6,13 @@ use crate::command::{Command, Key, Learn};
 use crate::error::{ErrorBody, Refusal};
 use crate::model::{About, Handle, Published};
 use crate::parse::{Maker, Parsed, json, text};
-use crate::state::{Learned, check_space};
+use crate::state::{Learned, check_space, meaning};
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use noregret::multiclass::Pupil;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,18 +63,40 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Refuses rows that the model would refuse, before they are written.
-pub(super) fn check(published: &Published, parsed: &Parsed, learning: bool) -> Result<(), Refusal> {
+pub(super) fn check(
+    handle: &Handle,
+    published: &Published,
+    parsed: &Parsed,
+    learning: bool,
+) -> Result<(), Refusal> {
     let Some(space) = parsed.space else { return Ok(()) };
     check_space(published.about.space(), &published.about.reading.format, space)?;
     if learning {
         let mut labels = published.about.labels.clone();
-        let loss = published.engine.loss();
         for (k, label) in parsed.block.raw_labels.iter().enumerate() {
-            let y = labels.one(label, &|y| loss.accepts(y));
-            y.map_err(|message| Refusal::library("bad_label", &message).at(k))?;
+            meaning(&mut labels, label, &published.engine, handle.most_classes).map_err(|r| r.at(k))?;
         }
     }
+    if (!learning || parsed.predict) && parsed.block.len() > most_predictions(&published.engine) {
+        return Err(too_many(&published.engine));
+    }
     Ok(())
+}
+
+/// How many predictions one answer holds at most, and how many scores of several classes.
+const PREDICTIONS: usize = 1_000_000;
+const SCORES: usize = 100_000;
+
+/// How many predictions one answer holds at most.
+pub(super) fn most_predictions(engine: &Pupil) -> usize {
+    engine.multiclass().map_or(PREDICTIONS, |several| SCORES / several.classes().max(1))
+}
+
+pub(super) fn too_many(engine: &Pupil) -> Refusal {
+    Refusal::too_large(
+        "too_many",
+        format!("more than {} examples, which is all that one answer holds", most_predictions(engine)),
+    )
 }
 
 /// Refuses JSON where the model multiplies or leaves out columns, which only the readers of text do.
@@ -116,7 +139,7 @@ impl<'a> Pieces<'a> {
     async fn send(&mut self, parsed: Parsed) -> Result<(), Refusal> {
         let rows = parsed.block.len() as u64;
         let Some(space) = parsed.space.filter(|_| rows > 0) else { return Ok(()) };
-        check(&self.handle.published.load(), &parsed, true).map_err(|r| self.place(r))?;
+        check(self.handle, &self.handle.published.load(), &parsed, true).map_err(|r| self.place(r))?;
         let Parsed { block, names, predict, .. } = parsed;
         let key = self.key.as_ref().map(|key| {
             let mut bytes = vec![u8::from(predict), space as u8];

@@ -1,16 +1,17 @@
 //! What a model is made from.
 
 use crate::error::Refusal;
-use crate::state::Held;
+use crate::models::MOST_CLASSES;
+use crate::state::{Held, LONGEST_NAME};
 use noregret::engine::{Config, Engine};
-use noregret::example::LabelMap;
 use noregret::example::hash::LARGEST_BITS;
 use noregret::example::label::Name;
 use noregret::example::names::NameTable;
+use noregret::example::{Classes, LabelMap};
 use noregret::learner::{self, Losses};
 use noregret::loss::{self, Task};
 use noregret::model::{ModelOf, Reading};
-use noregret::multiclass;
+use noregret::multiclass::{self, Multiclass, Pupil};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -49,8 +50,10 @@ pub(crate) struct ModelRequest {
     pub(crate) bits: Option<u32>,
     /// Whether recent parts of the stream are told.
     pub(crate) windows: Option<bool>,
-    /// The negative and the positive class, where they are not called -1 (or 0) and 1.
+    /// The negative and the positive class, where they are not called -1 (or 0) and 1; or several, and no others.
     pub(crate) classes: Option<Vec<Value>>,
+    /// Several classes: `ovr` (one versus the rest, each by the learner and the loss), `softmax` or `perceptron`.
+    pub(crate) multiclass: Option<String>,
     /// Parameters of the learner and of the loss.
     #[serde(flatten)]
     pub(crate) parameters: Map<String, Value>,
@@ -59,6 +62,10 @@ pub(crate) struct ModelRequest {
 fn class(value: &Value) -> Result<Name, Refusal> {
     match value {
         Value::Number(n) => Ok(Name::Number(n.as_f64().unwrap_or_default())),
+        Value::String(text) if text.len() > LONGEST_NAME => Err(Refusal::bad(
+            "bad_parameter",
+            format!("classes: found a name of {} bytes, expected at most {LONGEST_NAME}", text.len()),
+        )),
         Value::String(text) if !text.is_empty() => Ok(Name::Text(text.clone())),
         Value::Bool(truth) => Ok(Name::Number(f64::from(u8::from(*truth)))),
         other => {
@@ -67,18 +74,45 @@ fn class(value: &Value) -> Result<Name, Refusal> {
     }
 }
 
+/// Refuses what means nothing to a way of learning several classes that has a learner and a loss of its own.
+fn refuse_idle(request: &ModelRequest, scheme: &multiclass::Entry) -> Result<(), Refusal> {
+    let own = [("learner", request.learner.is_some()), ("loss", request.loss.is_some())];
+    let own = own.into_iter().chain([("delta", request.delta.is_some())]).filter(|(_, said)| *said);
+    let own = own.map(|(name, _)| name);
+    let given =
+        request.parameters.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str());
+    let Some(name) = own.chain(given).next() else { return Ok(()) };
+    Err(Refusal::bad(
+        "bad_parameter",
+        format!(
+            "`{name}` does not go with `multiclass` {0}, which has a learner and a loss of its own; leave it out, or use \
+             `multiclass` ovr",
+            scheme.name
+        ),
+    ))
+}
+
 pub(super) fn make(request: ModelRequest) -> Result<ModelOf<Held>, Refusal> {
     let bad = |e: noregret::error::UsageError| Refusal::library("bad_parameter", &e.0);
     let learner = request.learner.as_deref().unwrap_or("auto");
     // A learner of two classes may be called the same.
-    let scheme = learner::find(learner).is_err() && multiclass::find(learner).is_ok();
-    let several = request.classes.as_ref().is_some_and(|classes| classes.len() > 2);
-    if scheme || several || request.parameters.contains_key("multiclass") {
+    if learner::find(learner).is_err() && multiclass::find(learner).is_ok() {
         return Err(Refusal::bad(
             "bad_parameter",
-            "several classes are not served: a model here tells two classes apart, or predicts a number; the command \
-             `noregret learn --multiclass` learns several",
+            format!("`{learner}` is a way to learn several classes: say `\"multiclass\": \"{learner}\"`"),
         ));
+    }
+    let several = request.classes.as_ref().is_some_and(|classes| classes.len() > 2);
+    if request.classes.as_ref().is_some_and(|classes| classes.len() as u64 > MOST_CLASSES) {
+        return Err(Refusal::too_large(
+            "too_many_classes",
+            format!("classes: found more than {MOST_CLASSES}, which is all that a model may have"),
+        ));
+    }
+    let scheme = request.multiclass.as_deref().or(several.then_some("ovr"));
+    let scheme = scheme.map(multiclass::find).transpose().map_err(bad)?;
+    if let Some(scheme) = scheme.filter(|scheme| !scheme.is_composed()) {
+        refuse_idle(&request, scheme)?;
     }
     let entry = learner::find(learner).map_err(bad)?;
     let loss = match (&request.loss, entry.losses) {
@@ -117,6 +151,24 @@ pub(super) fn make(request: ModelRequest) -> Result<ModelOf<Held>, Refusal> {
         };
         config.give(&name.replace('_', "-"), &text).map_err(bad)?;
     }
+    let reading = Reading { bits: request.bits, dimension: request.dimension, ..Reading::default() };
+    if let Some(scheme) = scheme {
+        let classes = match &request.classes {
+            None => Classes::open(),
+            Some(list) => {
+                let names: Vec<Name> = list.iter().map(class).collect::<Result<_, _>>()?;
+                if names.len() < 2 {
+                    return Err(Refusal::bad("bad_parameter", "classes: expected at least two"));
+                }
+                Classes::named(names).map_err(|m| Refusal::bad("bad_parameter", format!("classes: {m}")))?
+            }
+        };
+        let named = classes.is_closed().then_some(classes.names().len());
+        let model = Multiclass::new(scheme.name, config, named)
+            .map_err(|e| Refusal::library("bad_parameter", &e.to_string()))?;
+        let engine = Held(Arc::new(Pupil::Many(Box::new(model))));
+        return Ok(ModelOf { engine, reading, labels: LabelMap::Classes(classes), names: NameTable::new() });
+    }
     let labels = match (loss.task, &request.classes) {
         (Task::Real, None) => LabelMap::Real,
         (_, None) => LabelMap::binary(),
@@ -136,7 +188,6 @@ pub(super) fn make(request: ModelRequest) -> Result<ModelOf<Held>, Refusal> {
             LabelMap::Binary { negative: Some(negative), positive: Some(positive) }
         }
     };
-    let engine = Engine::new(config).map_err(bad)?;
-    let reading = Reading { bits: request.bits, dimension: request.dimension, ..Reading::default() };
+    let engine = Pupil::One(Box::new(Engine::new(config).map_err(bad)?));
     Ok(ModelOf { engine: Held(Arc::new(engine)), reading, labels, names: NameTable::new() })
 }

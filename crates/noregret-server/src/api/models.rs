@@ -6,7 +6,9 @@ use super::certificate::heaviest;
 use super::make::{ModelRequest, make};
 use crate::error::{ErrorBody, Refusal};
 use crate::models::Slot;
+use crate::settings::Settings;
 use crate::state::State as ModelState;
+use crate::state::held::examples;
 use crate::wording::reword;
 use axum::Json;
 use axum::body::Body;
@@ -15,7 +17,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use noregret::engine::Config;
 use noregret::example::LabelMap;
-use noregret::report::{Run, summary};
+use noregret::multiclass::{Multiclass, Pupil};
+use noregret::report::Run;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -95,6 +98,23 @@ pub(super) fn good_name(name: &str) -> Result<(), Refusal> {
     ))
 }
 
+/// Refuses a model of several classes that would not fit into the memory allowed.
+pub(super) fn enough_for_classes(engine: &Pupil, settings: &Settings) -> Result<(), Refusal> {
+    let Some(several) = engine.multiclass() else { return Ok(()) };
+    let (least, most) = (several.classes().max(2) as u64, crate::models::most_classes(engine, settings));
+    if most >= least {
+        return Ok(());
+    }
+    Err(Refusal::too_large(
+        "too_many_classes",
+        format!(
+            "a model of {least} classes and {} features does not fit into the memory allowed for a model \
+             (--max-model-memory): lower `bits` or `dimension`, or choose a smaller learner",
+            crate::models::limit(engine, settings)
+        ),
+    ))
+}
+
 /// What the model's thread knows, for `GET`.
 fn told(
     state: &ModelState,
@@ -109,7 +129,7 @@ fn told(
         format: &state.model.reading.format,
         labels: &state.model.labels,
     };
-    let mut summary = summary(state.engine(), &run);
+    let mut summary = state.engine().summary(&run);
     for key in
         ["examples_this_run", "nonzeros", "skipped", "interrupted", "seconds", "history", "last_pass_loss"]
     {
@@ -152,7 +172,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<ModelsTold> {
                 message: None,
                 learner: Some(config.learner.clone()),
                 loss: Some(config.loss.clone()),
-                examples: Some(published.engine.examples()),
+                examples: Some(examples(&published.engine)),
                 average_loss: published.engine.average_loss(),
                 examples_per_second: Some(handle.throughput(now)),
                 created: Some(handle.created),
@@ -217,6 +237,7 @@ pub(crate) async fn create(
         })?
     };
     let model = make(request)?;
+    enough_for_classes(&model.engine.0, settings)?;
     let limit = u64::from(crate::models::limit(&model.engine.0, settings));
     let wanted = model.reading.bits.map(|bits| 1u64 << bits).or(model.reading.dimension.map(u64::from));
     if let Some(wanted) = wanted.filter(|wanted| *wanted > limit) {
@@ -228,9 +249,16 @@ pub(crate) async fn create(
             ),
         ));
     }
-    let same = |state: &ModelState, config: &Config, labels: &LabelMap, bits: Option<u32>| {
-        let unnamed = matches!(labels, LabelMap::Binary { negative: None, positive: None });
+    let scheme = |several: Option<&Multiclass>| several.map(|several| several.entry().name);
+    let asked = scheme(model.engine.0.multiclass());
+    let same = move |state: &ModelState, config: &Config, labels: &LabelMap, bits: Option<u32>| {
+        let unnamed = match (labels, &state.model.labels) {
+            (LabelMap::Binary { negative: None, positive: None }, _) => true,
+            (LabelMap::Classes(asked), LabelMap::Classes(has)) => !asked.is_closed() && !has.is_closed(),
+            _ => false,
+        };
         *state.engine().config() == *config
+            && scheme(state.several()) == asked
             && state.model.reading.bits == bits
             && (unnamed || state.model.labels == *labels)
     };

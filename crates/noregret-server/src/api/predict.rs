@@ -2,7 +2,7 @@
 
 use super::App;
 use super::body::{self, Format};
-use super::learn::{Asked, check, check_json, json_response, read_text};
+use super::learn::{Asked, check, check_json, json_response, most_predictions, read_text, too_many};
 use crate::command::{Command, Predicted, Space};
 use crate::error::{ErrorBody, Refusal};
 use crate::model::Handle;
@@ -13,6 +13,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use noregret::multiclass::Pupil;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -48,8 +49,9 @@ pub(crate) async fn predict(
             let mut parts = read_text(&app, &handle, body, format, asked.said(), false);
             while let Some(part) = parts.recv().await {
                 answer(&app, &handle, &part?, &mut predictions)?;
-                if predictions.len() > MOST {
-                    return Err(too_many());
+                let engine = &handle.published.load().engine;
+                if predictions.len() > most_predictions(engine) {
+                    return Err(too_many(engine));
                 }
             }
         }
@@ -77,13 +79,6 @@ pub(crate) async fn predict(
     Ok(json_response(text.unwrap_or_default()))
 }
 
-/// How many predictions one answer holds at most.
-const MOST: usize = 1_000_000;
-
-fn too_many() -> Refusal {
-    Refusal::too_large("too_many", format!("more than {MOST} examples, which is all that one answer holds"))
-}
-
 fn answer(
     app: &App,
     handle: &Arc<Handle>,
@@ -94,17 +89,30 @@ fn answer(
     let ids = parsed.id.unwrap_or(true) && app.models.settings().most_pending > 0;
     let id = if ids { handle.new_ids(parsed.block.len() as u64) } else { 0 };
     let mut scores = Vec::with_capacity(parsed.block.len());
+    let mut classes = 0;
     {
         let published = handle.published.load();
-        check(&published, parsed, false)?;
+        check(handle, &published, parsed, false)?;
+        let mut z = Vec::new();
         let block = &parsed.block;
         for (k, w) in block.offsets.windows(2).enumerate() {
             let x = noregret::example::Features {
                 indices: &block.indices[w[0]..w[1]],
                 values: &block.values[w[0]..w[1]],
             };
-            let z = published.engine.predict_f64(x);
-            if !z.is_finite() {
+            let told = match &*published.engine {
+                Pupil::One(engine) => {
+                    z.clear();
+                    z.push(engine.predict_f64(x));
+                    1
+                }
+                Pupil::Many(several) => {
+                    several.scores_to_keep(x, &mut z);
+                    classes = several.classes();
+                    classes
+                }
+            };
+            if !z.iter().all(|z| z.is_finite()) {
                 return Err(Refusal::new(
                     StatusCode::UNPROCESSABLE_ENTITY,
                     "diverged",
@@ -112,27 +120,37 @@ fn answer(
                 )
                 .at(first + k));
             }
-            scores.push(z);
             let id = ids.then_some(id.wrapping_add(k as u64));
-            predictions.push(prediction(&published.engine, &published.about.labels, z, id));
+            predictions.push(prediction(&published.engine, &published.about.labels, &z[..told], id));
+            scores.append(&mut z);
         }
     }
-    if ids && !remember(app, handle, parsed, id, &scores) {
+    if ids && !remember(app, handle, parsed, id, &scores, classes) {
         // No room to keep them at the moment: said by giving none.
         predictions[first..].iter_mut().for_each(|p| p.id = None);
     }
     Ok(())
 }
 
-fn remember(app: &App, handle: &Arc<Handle>, parsed: &Parsed, id: u64, scores: &[f64]) -> bool {
+/// Keeps predictions for later labels. `scores` are those of `classes` and one more for each example.
+fn remember(
+    app: &App,
+    handle: &Arc<Handle>,
+    parsed: &Parsed,
+    id: u64,
+    scores: &[f64],
+    classes: usize,
+) -> bool {
     let settings = app.models.settings();
     let deadline = crate::now() + settings.label_ttl.as_millis() as u64;
     let block = &parsed.block;
     let space = parsed.space.unwrap_or(Space::Names);
-    let list = block.offsets.windows(2).zip(scores).enumerate().map(|(k, (w, z))| Predicted {
+    let each = scores.chunks_exact(classes + 1);
+    let list = block.offsets.windows(2).zip(each).enumerate().map(|(k, (w, z))| Predicted {
         id: id.wrapping_add(k as u64),
         deadline,
-        score: *z,
+        score: z[classes],
+        scores: z[..classes].to_vec(),
         space,
         indices: block.indices[w[0]..w[1]].to_vec(),
         values: block.values[w[0]..w[1]].to_vec(),

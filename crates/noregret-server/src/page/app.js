@@ -130,7 +130,8 @@ const describe = now => {
   at("model").hidden = false;
   at("name").textContent = now.name;
   const kind = told.features ? "features by " + told.features : "no features yet";
-  at("about").textContent = `${told.learner}, ${told.loss} loss, ${kind}, made ${moment(told.created)}`;
+  const several = told.multiclass ? `${count(told.classes.length)} classes (${told.multiclass}), ` : "";
+  at("about").textContent = `${several}${told.learner}, ${told.loss} loss, ${kind}, made ${moment(told.created)}`;
   at("verdict").textContent = told.verdict ?? "";
   const numbered = told.features === "numbers";
   // The heaviest of each name, as one would write them.
@@ -148,7 +149,8 @@ const describe = now => {
   at("heaviest").tBodies[0].replaceChildren(...told.heaviest.map(f => {
     const bar = element("div", { class: f.weight < 0 ? "bar minus" : "bar" });
     bar.style.width = 100 * Math.abs(f.weight) / most + "%";
-    return element("tr", {}, element("td", {}, f.feature), element("td", {}, number(f.weight)), element("td", {}, bar));
+    const feature = f.class === undefined ? f.feature : `${f.class}: ${f.feature}`;
+    return element("tr", {}, element("td", {}, feature), element("td", {}, number(f.weight)), element("td", {}, bar));
   }));
   const rows = SINCE.map(([words], k) => [words, now.since[k]]);
   rows.push(["ever", { examples: told.examples, average_loss: told.average_loss, ...told.certificate }]);
@@ -194,7 +196,8 @@ const curves = now => {
   const unrecorded = now.told && !now.told.windows;
   draw("windows", { x: { label: "since example" }, y: { label: "average loss" }, rows: windows, at: w => w.from, series: [
     { name: "average loss", pick: w => w.average_loss }, { name: "best, at least", dashed: true, pick: w => w.best_at_least }],
-    nothing: unrecorded ? "This model keeps no record of its parts (“windows” when it is made; up to 2^20 features)."
+    nothing: now.told?.multiclass ? "A model of several classes keeps no record of its parts." : unrecorded
+      ? "This model keeps no record of its parts (“windows” when it is made; up to 2^20 features)."
       : "One part so far: a part is at least half as long as there are features." });
   root.dataset.charts = String(document.querySelectorAll(".uplot").length);
 };
@@ -241,13 +244,19 @@ const form = (id, output, act) => at(id).addEventListener("submit", async event 
 
 form("predict", "predicted", async () => {
   const { predictions: [p] } = await json(path(shown.name, "/predict"), { examples: [example(at("predict-features").value)], id: false });
-  const probability = p.probability === null ? "" : `, probability of the positive class ${number(p.probability)}`;
-  return `Label ${p.label}, score ${number(p.score)}${probability}.`;
+  if (p.label === null) return "It has seen no label yet.";
+  const of = p.classes ? "" : " of the positive class";
+  const probability = p.probability === null ? "" : `, probability${of} ${number(p.probability)}`;
+  const others = (p.classes ?? []).filter(c => c.label !== p.label).sort((a, b) => b.score - a.score).slice(0, 4);
+  const words = others.length > 0 ? " Then " + others.map(c => `${c.label} (score ${number(c.score)})`).join(", ") + "." : "";
+  return `Label ${p.label}, score ${number(p.score)}${probability}.${words}`;
 });
 form("teach", "taught", async () => {
   const taught = { ...example(at("teach-features").value), label: scalar(at("teach-label").value), weight: Number(at("teach-weight").value) };
   const told = await json(path(shown.name, "/learn"), { examples: [taught], predict: true });
-  return `Learned: it had predicted ${told.predictions[0].label} (score ${number(told.predictions[0].score)}). ${count(told.examples)} examples by now.`;
+  const [p] = told.predictions;
+  const had = p.label === null ? "it had seen no label before" : `it had predicted ${p.label} (score ${number(p.score)})`;
+  return `Learned: ${had}. ${count(told.examples)} examples by now.`;
 });
 
 // ---- looks

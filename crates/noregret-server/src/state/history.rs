@@ -1,6 +1,7 @@
 //! The points of the curves: what was known when, kept with the model.
 
-use noregret::engine::Engine;
+use super::held::{examples, scores};
+use noregret::multiclass::Pupil;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,8 +13,8 @@ const MILLISECONDS: u64 = 60_000;
 
 /// How long a point is good for, in milliseconds: making one goes through all weights, and more than a small part of the
 /// time should not go there, however many there are.
-pub(crate) fn pace(engine: &Engine) -> u64 {
-    engine.dimension() as u64 / 256
+pub(crate) fn pace(engine: &Pupil) -> u64 {
+    (engine.dimension() * scores(engine).max(1)) as u64 / 256
 }
 
 /// What was known after some number of examples.
@@ -35,11 +36,11 @@ pub struct Point {
 
 impl Point {
     /// What is known now. Goes through all weights.
-    pub fn now(engine: &Engine, time: u64) -> Self {
+    pub fn now(engine: &Pupil, time: u64) -> Self {
         let certificate = engine.certificate();
         Self {
             time,
-            examples: engine.examples(),
+            examples: examples(engine),
             average_loss: engine.average_loss(),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
@@ -62,8 +63,8 @@ impl History {
     }
 
     /// Takes note of the engine if it is time.
-    pub(crate) fn note(&mut self, engine: &Engine, time: u64) {
-        let (examples, (seen, noted)) = (engine.examples(), self.last);
+    pub(crate) fn note(&mut self, engine: &Pupil, time: u64) {
+        let (examples, (seen, noted)) = (examples(engine), self.last);
         let grown = examples >= seen + 1 + seen / 64;
         let old = examples > seen && time >= noted + MILLISECONDS;
         if !(grown || old) || time < noted + pace(engine) {

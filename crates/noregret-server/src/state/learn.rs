@@ -1,12 +1,14 @@
 //! What examples and late labels do to a model.
 
+use super::held::{self, examples};
 use super::{Answer, State, Step};
 use crate::command::{Key, Late, Learn};
 use crate::error::Refusal;
 use crate::wording::in_requests;
 use axum::http::StatusCode;
 use noregret::error::Error;
-use noregret::example::{Block, Features};
+use noregret::example::{Block, Features, Label, LabelMap};
+use noregret::multiclass::Pupil;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -27,27 +29,27 @@ impl State {
         self.check_space(space)?;
         let mut labels = self.model.labels.clone();
         let engine = &*self.model.engine.0;
+        whole(engine)?;
         block.labels.clear();
         for (k, label) in block.raw_labels.iter().enumerate() {
-            let y = labels.one(label, &|y| engine.loss().accepts(y));
-            block.labels.push(y.map_err(|message| Refusal::library("bad_label", &message).at(k))?);
+            block.labels.push(meaning(&mut labels, label, engine, self.most_classes).map_err(|r| r.at(k))?);
         }
         block.raw_labels.clear();
-        let before = engine.examples();
+        let before = examples(engine);
         let Some(engine) = Arc::get_mut(&mut self.model.engine.0) else { return Err(shared()) };
         let mut scores = Vec::new();
         let done = if predict {
             let rows = block.rows();
             (0..rows.len()).try_for_each(|k| {
-                let z = engine.predict_f64(rows.row(k).x);
-                engine.learn_f64(rows.slice(k, k + 1))?;
+                let z = predicted(engine, rows.row(k).x);
+                held::learn(engine, rows.slice(k, k + 1))?;
                 scores.push(z);
                 Ok(())
             })
         } else {
-            engine.learn_f64(block.rows())
+            held::learn(engine, block.rows())
         };
-        let learned = engine.examples() - before;
+        let learned = examples(engine) - before;
         if learned == 0
             && let Err(error) = done
         {
@@ -55,6 +57,7 @@ impl State {
             return Err(why(&error).at(0));
         }
         self.model.labels = labels;
+        self.forget_strangers();
         self.settle(space);
         for (index, name) in names {
             self.model.names.insert(index, name);
@@ -63,7 +66,7 @@ impl State {
         if let Err(error) = done {
             return Err(why(&error).at(learned as usize).after(learned));
         }
-        let predictions = predict.then(|| scores.iter().map(|z| self.prediction(*z, None)).collect());
+        let predictions = predict.then(|| scores.iter().map(|z| self.prediction(z, None)).collect());
         let answer = self.told(learned, predictions);
         if let Some(key) = &key {
             self.keys.remember(key, time, &answer);
@@ -85,6 +88,7 @@ impl State {
         for (index, name) in names {
             self.model.names.insert(index, name);
         }
+        let most = self.most_classes;
         let Some(engine) = Arc::get_mut(&mut self.model.engine.0) else { return Err(shared()) };
         let mut learned = Block::<f64>::new();
         let mut refusal = None;
@@ -99,10 +103,9 @@ impl State {
                 row
             };
             let mut labels = self.model.labels.clone();
-            let y = labels.one(&block.raw_labels[k], &|y| engine.loss().accepts(y));
-            let done = y
-                .map_err(|message| Refusal::library("bad_label", &message))
-                .and_then(|y| engine.learn_f64(row(y).rows()).map_err(|e| why(&e)).map(|()| y));
+            let done = whole(engine)
+                .and_then(|()| meaning(&mut labels, &block.raw_labels[k], engine, most))
+                .and_then(|y| held::learn(engine, row(y).rows()).map_err(|e| why(&e)).map(|()| y));
             match done {
                 Ok(y) => {
                     self.model.labels = labels;
@@ -132,6 +135,7 @@ impl State {
         if let Some(answer) = self.known(key, time) {
             return answer;
         }
+        whole(self.engine())?;
         let mut labels = self.model.labels.clone();
         let mut ys = Vec::with_capacity(list.len());
         let mut seen = HashSet::with_capacity(list.len());
@@ -144,9 +148,8 @@ impl State {
                 );
                 return Err(Refusal::new(StatusCode::NOT_FOUND, "unknown_prediction", message).at(k));
             }
-            let loss = self.model.engine.0.loss();
-            let y = labels.one(&late.label, &|y| loss.accepts(y));
-            ys.push(y.map_err(|message| Refusal::library("bad_label", &message).at(k))?);
+            let y = meaning(&mut labels, &late.label, self.engine(), self.most_classes);
+            ys.push(y.map_err(|r| r.at(k))?);
         }
         self.model.labels = labels;
         let mut learned = 0;
@@ -155,12 +158,15 @@ impl State {
             self.settle(row.space);
             let Some(engine) = Arc::get_mut(&mut self.model.engine.0) else { return Err(shared()) };
             let x = Features { indices: &row.indices, values: &row.values };
-            if let Err(error) = engine.learn_late(x, row.score, y, late.weight) {
+            let mut z = row.scores;
+            z.push(row.score);
+            if let Err(error) = held::learn_late(engine, x, &z, y, late.weight) {
+                self.forget_strangers();
                 return Err(why(&error).at(k).after(learned));
             }
             learned += 1;
             let (indices, values) = (row.indices, row.values);
-            steps.push(Step::Late { indices, values, z: row.score, y, weight: late.weight });
+            steps.push(Step::Late { indices, values, z, y, weight: late.weight });
         }
         self.counts.labelled += learned;
         let answer = self.told(learned, None);
@@ -169,6 +175,70 @@ impl State {
         }
         Ok(answer)
     }
+}
+
+impl State {
+    /// A label of an example that was not learned has not become a class.
+    fn forget_strangers(&mut self) {
+        let count = self.several().map(noregret::multiclass::Multiclass::classes);
+        if let (LabelMap::Classes(classes), Some(count)) = (&mut self.model.labels, count) {
+            classes.truncate(count);
+        }
+    }
+}
+
+/// How long the name of a class may be, in bytes. A constant, because what is refused is part of what a log means.
+pub(crate) const LONGEST_NAME: usize = 256;
+
+/// What a label means to whoever learns; a new one may join, if there is room.
+pub(crate) fn meaning(
+    labels: &mut LabelMap,
+    label: &Label,
+    engine: &Pupil,
+    most_classes: u64,
+) -> Result<f64, Refusal> {
+    if let (LabelMap::Classes(_), Label::Name(name)) = (&*labels, label)
+        && name.len() > LONGEST_NAME
+    {
+        let message = format!("found a label of {} bytes, expected at most {LONGEST_NAME}", name.len());
+        return Err(Refusal::bad("bad_label", message));
+    }
+    let y = labels.one(label, &|y| engine.accepts(y)).map_err(|m| Refusal::library("bad_label", &m))?;
+    if engine.multiclass().is_some() && y as u64 >= most_classes {
+        return Err(Refusal::too_large(
+            "too_many_classes",
+            format!(
+                "the label would be class {} of the model, which may have {most_classes}: as many as fit into the memory \
+                 allowed for a model (--max-model-memory), and 1000 at most; for more lower `bits` when the model is made, \
+                 or choose a smaller learner",
+                y + 1.0
+            ),
+        ));
+    }
+    Ok(y)
+}
+
+/// What is predicted before a row is learned.
+fn predicted(engine: &Pupil, x: Features<'_, f64>) -> Vec<f64> {
+    match engine {
+        Pupil::One(engine) => vec![engine.predict_f64(x)],
+        Pupil::Many(several) => {
+            let mut z = Vec::new();
+            several.scores_f64(x, &mut z);
+            z
+        }
+    }
+}
+
+/// Refuses to go on where one class has learned an example that another could not.
+fn whole(engine: &Pupil) -> Result<(), Refusal> {
+    if engine.multiclass().is_none_or(noregret::multiclass::Multiclass::is_whole) {
+        return Ok(());
+    }
+    Err(Refusal::conflict(
+        "diverged",
+        "one of the model's classes has diverged, and the model cannot learn any more: delete it, or upload a copy",
+    ))
 }
 
 fn why(error: &Error) -> Refusal {

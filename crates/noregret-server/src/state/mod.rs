@@ -4,7 +4,7 @@
 //! was lost with a crash is what the log does not hold, and nothing else.
 
 mod answer;
-mod held;
+pub(crate) mod held;
 mod history;
 mod keys;
 mod learn;
@@ -12,21 +12,23 @@ mod pending;
 mod snapshot;
 mod step;
 
-pub use answer::{Learned, Prediction, check_space, prediction};
+pub use answer::{ClassPredicted, Learned, Prediction, check_space, prediction};
 pub use held::Held;
 pub use history::Point;
 pub use step::Step;
 
+pub(crate) use answer::told_name;
 pub(crate) use history::pace;
+pub(crate) use learn::{LONGEST_NAME, meaning};
 
 use crate::command::{Command, Entry, Key, Space};
 use crate::error::Refusal;
 use history::History;
 use keys::{Keys, Known};
-use noregret::engine::Engine;
 use noregret::example::hash::DEFAULT_BITS;
 use noregret::example::names::Schema;
 use noregret::model::ModelOf;
+use noregret::multiclass::{Multiclass, Pupil};
 use pending::Pending;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -60,6 +62,8 @@ pub struct State {
     history: History,
     /// Counts.
     pub counts: Counts,
+    /// The most classes that may join. Kept with the model, because what is refused is part of what a log means.
+    pub most_classes: u64,
 }
 
 /// What one command answers: a JSON text, or why not.
@@ -67,9 +71,10 @@ pub type Answer = Result<String, Refusal>;
 
 impl State {
     /// A model as it is made or uploaded.
-    pub fn new(model: ModelOf<Held>) -> Self {
+    pub fn new(model: ModelOf<Held>, most_classes: u64) -> Self {
         Self {
             model,
+            most_classes,
             keys: Keys::default(),
             pending: Pending::default(),
             offsets: BTreeMap::new(),
@@ -79,8 +84,13 @@ impl State {
     }
 
     /// The engine.
-    pub fn engine(&self) -> &Arc<Engine> {
+    pub fn engine(&self) -> &Arc<Pupil> {
         &self.model.engine.0
+    }
+
+    /// The same where it tells several classes apart.
+    pub fn several(&self) -> Option<&Multiclass> {
+        self.engine().multiclass()
     }
 
     /// The points of the curves.
@@ -135,7 +145,7 @@ impl State {
         let engine = self.engine();
         let told = Learned {
             learned,
-            examples: engine.examples(),
+            examples: held::examples(engine),
             average_loss: engine.average_loss(),
             predictions,
         };
@@ -158,8 +168,8 @@ impl State {
         }
     }
 
-    /// A score as it is told.
-    pub fn prediction(&self, z: f64, id: Option<u64>) -> Prediction {
+    /// Scores as they are told.
+    pub fn prediction(&self, z: &[f64], id: Option<u64>) -> Prediction {
         prediction(self.engine(), &self.model.labels, z, id)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Pending {
 
 /// About how much memory one takes.
 fn bytes(row: &Predicted) -> usize {
-    128 + 12 * row.indices.len()
+    128 + 12 * row.indices.len() + 8 * row.scores.len()
 }
 
 impl Pending {
@@ -95,7 +95,15 @@ mod tests {
 
     fn row(id: u64, features: usize) -> Predicted {
         let (indices, values) = ((0..features as u32).collect(), vec![1.0; features]);
-        Predicted { id, deadline: id + 10, score: 0.0, space: Space::Numbers, indices, values }
+        Predicted {
+            id,
+            deadline: id + 10,
+            score: 0.0,
+            scores: Vec::new(),
+            space: Space::Numbers,
+            indices,
+            values,
+        }
     }
 
     #[test]

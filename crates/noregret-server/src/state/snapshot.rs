@@ -19,6 +19,8 @@ struct Beside {
     offsets: BTreeMap<String, String>,
     history: History,
     counts: Counts,
+    #[serde(default)]
+    most_classes: u64,
 }
 
 const VERSION: u32 = 1;
@@ -31,6 +33,7 @@ fn beside(state: &State, keys: impl Serialize) -> Value {
         "offsets": offsets,
         "history": state.history,
         "counts": state.counts,
+        "most_classes": state.most_classes,
     })
 }
 
@@ -71,6 +74,7 @@ impl State {
             offsets,
             history: beside.history,
             counts: beside.counts,
+            most_classes: beside.most_classes,
         })
     }
 }

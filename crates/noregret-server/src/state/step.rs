@@ -1,7 +1,8 @@
 //! What was done to one of a model's two engines, so that the other can do the same.
 
-use noregret::engine::Engine;
+use super::held;
 use noregret::example::{Block, Features};
+use noregret::multiclass::Pupil;
 
 /// What an engine had to do, for its twin to do the same.
 pub enum Step {
@@ -14,7 +15,7 @@ pub enum Step {
         /// Their values.
         values: Vec<f64>,
         /// What was predicted.
-        z: f64,
+        z: Vec<f64>,
         /// The label.
         y: f64,
         /// The importance.
@@ -24,11 +25,11 @@ pub enum Step {
 
 impl Step {
     /// Does it; an error was met by the twin too.
-    pub fn repeat(&self, engine: &mut Engine) {
+    pub fn repeat(&self, engine: &mut Pupil) {
         let done = match self {
-            Self::Rows(block, learned) => engine.learn_f64(block.rows().slice(0, *learned)),
+            Self::Rows(block, learned) => held::learn(engine, block.rows().slice(0, *learned)),
             Self::Late { indices, values, z, y, weight } => {
-                engine.learn_late(Features { indices, values }, *z, *y, *weight)
+                held::learn_late(engine, Features { indices, values }, z, *y, *weight)
             }
         };
         // The first of the two has told.

@@ -6,7 +6,7 @@ use crate::example::{Features, Rows};
 use crate::round::{Judge, Late};
 
 /// Why theorems, which let every update come before the next prediction, say nothing.
-pub(super) const LATE: &str = "labels came late";
+pub(crate) const LATE: &str = "labels came late";
 
 impl Engine {
     /// Learns a row for which `z` was predicted some time ago. The loss and the certificate are those of `z`; the

@@ -11,6 +11,7 @@
 //! To add one that learns a single loss of all scores: a file with a `Rule` of `stacked.rs`, its `mod` line and
 //! its line in [`ENTRIES`].
 
+mod late;
 mod ovr;
 mod perceptron;
 mod plane;
@@ -29,7 +30,7 @@ pub(crate) use stacked::{Scalars, Stacked};
 
 use crate::engine::{Certificate, Config};
 use crate::error::{Error, Result, UsageError};
-use crate::example::{Features, Rows};
+use crate::example::{Features, Row, Rows};
 use crate::regret::Comparator;
 use crate::regret::bound::Stated;
 use crate::report::ProgressRow;
@@ -129,6 +130,16 @@ pub(crate) trait Scheme: Send + Sync {
     /// Learns rows, whose labels are all below [`Scheme::classes`]. The scores predicted go to `z`: row
     /// `i` of `n` and class `k` at `k n + i`. An error comes with the number of rows learned before it.
     fn learn(&mut self, rows: AnyRows<'_>, z: &mut Vec<f64>) -> Result<(), (usize, Error)>;
+    /// Whether a row could be learned. Its label may be that of a class which is yet to join.
+    fn check(&self, row: AnyRows<'_>) -> Result<()>;
+    /// The same for a row of which that is known, the class of its label among the others.
+    fn check_at(&self, row: Row<'_, f64>, z: &[f64]) -> Result<()>;
+    /// Learns a row whose label came late: `z` was predicted, a score for each class and one for all yet to join.
+    fn learn_late(&mut self, x: Features<'_, f64>, z: &[f64], y: usize, weight: f64) -> Result<()>;
+    /// How many labels came late.
+    fn late(&self) -> u64;
+    /// What the classes that have not joined are predicted.
+    fn rest(&self, x: Features<'_, f64>) -> f64;
     /// The score of each class.
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>);
     /// The same for f64 values.
@@ -265,7 +276,7 @@ impl Multiclass {
     }
 
     /// Learns rows in order; labels are places in the list of classes. On an error the rows before it
-    /// have been learned.
+    /// have been learned. A row that comes alone is learned by all classes, or by none and then no class joins.
     pub fn learn(&mut self, rows: Rows<'_, f32>) -> Result<()> {
         self.learn_rows(AnyRows::F32(rows))
     }
@@ -277,6 +288,9 @@ impl Multiclass {
 
     fn learn_rows(&mut self, rows: AnyRows<'_>) -> Result<()> {
         let count = rows.labels().len();
+        if count == 1 {
+            self.scheme.check(rows)?;
+        }
         let mut from = 0;
         while from < count {
             let known = self.scheme.classes();

@@ -12,7 +12,7 @@
 use super::{AnyRows, Entry, Kept, Make, Scheme, Tally};
 use crate::engine::{Certificate, Config, Engine};
 use crate::error::{Error, Result, UsageError};
-use crate::example::{Features, Rows, Value};
+use crate::example::{Features, Row, Rows, Value};
 use crate::loss::{self, Loss};
 use crate::regret::bound::Stated;
 use crate::regret::{Comparator, Sum, round_down, round_up};
@@ -99,6 +99,18 @@ impl Ovr {
         Err((0, error))
     }
 
+    /// Whether all classes could learn a row, and the class too that may be yet to join, if each predicts its `z`.
+    fn check_each<V: Value>(&self, row: Row<'_, V>, z: impl Fn(usize, &Engine) -> f64) -> Result<()> {
+        for (k, engine) in self.classes.iter().chain(&self.unseen).enumerate() {
+            let z = z(k, engine);
+            engine.check(row, if row.y == k as f64 { 1.0 } else { -1.0 }, z)?;
+            if k == self.classes.len() {
+                engine.check(row, -1.0, z)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The sum of something over the classes; nothing if one has nothing.
     fn sum(&self, value: impl Fn(&Engine) -> Option<f64>) -> Option<f64> {
         let all: Option<Sum> =
@@ -152,6 +164,35 @@ impl Scheme for Ovr {
             AnyRows::F32(rows) => self.rows(rows, z, Engine::learn_noting),
             AnyRows::F64(rows) => self.rows(rows, z, Engine::learn_noting_f64),
         }
+    }
+
+    fn check(&self, row: AnyRows<'_>) -> Result<()> {
+        match row {
+            AnyRows::F32(rows) => self.check_each(rows.row(0), |_, engine| engine.predict(rows.row(0).x)),
+            AnyRows::F64(rows) => self.check_each(rows.row(0), |_, engine| engine.predict_f64(rows.row(0).x)),
+        }
+    }
+
+    fn check_at(&self, row: Row<'_, f64>, z: &[f64]) -> Result<()> {
+        self.check_each(row, |k, _| z[k])
+    }
+
+    fn learn_late(&mut self, x: Features<'_, f64>, z: &[f64], y: usize, weight: f64) -> Result<()> {
+        for (k, engine) in self.classes.iter_mut().chain(&mut self.unseen).enumerate() {
+            if let Err(error) = engine.learn_late(x, z[k], if k == y { 1.0 } else { -1.0 }, weight) {
+                self.broken = Some(k);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn late(&self) -> u64 {
+        self.any().late()
+    }
+
+    fn rest(&self, x: Features<'_, f64>) -> f64 {
+        self.unseen.as_ref().map_or(0.0, |engine| engine.predict_f64(x))
     }
 
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>) {

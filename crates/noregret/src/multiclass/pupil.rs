@@ -5,6 +5,7 @@ use crate::engine::{Certificate, Config, Engine};
 use crate::error::Result;
 use crate::example::Rows;
 use crate::regret::Comparator;
+use crate::regret::bound::Stated;
 use crate::report::progress::Told;
 use crate::report::{ProgressRow, Run, summary};
 use serde_json::{Map, Value};
@@ -92,6 +93,16 @@ impl Pupil {
     /// What the ledger proves.
     pub fn certificate(&self) -> Option<Certificate> {
         ask!(self, it => it.certificate())
+    }
+
+    /// What the learner's theorem says of the first pass.
+    pub fn bound(&self) -> Option<Stated> {
+        ask!(self, it => it.bound())
+    }
+
+    /// How many labels came late.
+    pub fn late(&self) -> u64 {
+        ask!(self, it => it.late())
     }
 
     /// How many passes over the data made the model before it was saved.

@@ -16,9 +16,9 @@
 //! all classes apart from the first row on.
 
 use super::{AnyRows, Entry, Kept, Plane, Scheme, Tally};
-use crate::engine::{Certificate, Config, SMALL_GRADIENTS, SMALLEST_SQUARE};
+use crate::engine::{Certificate, Config, LATE, SMALL_GRADIENTS, SMALLEST_SQUARE};
 use crate::error::{Error, Result, UsageError};
-use crate::example::{Features, Rows, Value};
+use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{OwnBook, Theorem};
 use crate::regret::bound::{self, Stated};
 use crate::regret::{Book, Comparator, Ledger, Sum};
@@ -84,6 +84,9 @@ pub(crate) struct Scalars {
     pub(crate) moved: f64,
     /// Passes that made the model.
     pub(crate) passes: u32,
+    /// Rounds whose label came late.
+    #[serde(default)]
+    pub(crate) late: u64,
 }
 
 /// A model of all classes together.
@@ -213,6 +216,9 @@ impl Stacked {
         if self.passes_before > 1 {
             return theorem.unmet("the model was resumed after several passes");
         }
+        if self.scalars.late > 0 {
+            return theorem.unmet(LATE);
+        }
         if self.book.reach > 0.0 && self.book.gradient_squared < SMALLEST_SQUARE {
             return theorem.unmet(SMALL_GRADIENTS);
         }
@@ -250,22 +256,8 @@ impl Stacked {
         weight: f64,
         [dots, z, alpha]: &mut [Vec<f64>; 3],
     ) -> Result<()> {
-        let judged = self.rule.judge(z, y, alpha);
-        let norm_squared = x.norm_squared() + if self.config.bias { 1.0 } else { 0.0 };
-        for a in alpha.iter_mut() {
-            *a *= weight;
-        }
-        let slope_squared: f64 = alpha.iter().map(|a| a * a).sum();
+        let (judged, slope_squared, norm_squared) = self.judged(x, y, weight, z, alpha)?;
         let square = slope_squared * norm_squared;
-        let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
-        if !(largest <= LARGEST && weight * judged.loss <= LARGEST && square <= LARGEST) {
-            return Err(Error::Diverged(format!(
-                "example {} is too large to learn from: a score of {largest:.3e}, loss {:.3e}, squared gradient \
-                 {square:.3e}; scale its weight or features",
-                1 + if self.pass == 1 { self.book.examples } else { self.pass_examples },
-                judged.loss
-            )));
-        }
         self.pass_examples += 1;
         let counted = self.pass == 1;
         if weight <= 0.0 {
@@ -305,6 +297,43 @@ impl Stacked {
         }
         self.rule.follow(&mut self.scalars, square);
         Ok(())
+    }
+
+    /// What the rule says of the scores, the squares of the slopes' and the row's lengths; or that the row is too large.
+    fn judged<V: Value>(
+        &self,
+        x: Features<'_, V>,
+        y: usize,
+        weight: f64,
+        z: &[f64],
+        alpha: &mut [f64],
+    ) -> Result<(Judged, f64, f64)> {
+        let judged = self.rule.judge(z, y, alpha);
+        let norm_squared = x.norm_squared() + if self.config.bias { 1.0 } else { 0.0 };
+        for a in alpha.iter_mut() {
+            *a *= weight;
+        }
+        let slope_squared: f64 = alpha.iter().map(|a| a * a).sum();
+        let square = slope_squared * norm_squared;
+        let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
+        if !(largest <= LARGEST && weight * judged.loss <= LARGEST && square <= LARGEST) {
+            return Err(Error::Diverged(format!(
+                "example {} is too large to learn from: a score of {largest:.3e}, loss {:.3e}, squared gradient \
+                 {square:.3e}; scale its weight or features",
+                1 + if self.pass == 1 { self.book.examples } else { self.pass_examples },
+                judged.loss
+            )));
+        }
+        Ok((judged, slope_squared, norm_squared))
+    }
+
+    /// Whether a row that comes alone could be learned.
+    fn check_row<V: Value>(&self, row: Row<'_, V>) -> Result<()> {
+        let mut z = Vec::new();
+        self.products(row.x, &mut z);
+        z.resize(z.len().max(row.y as usize + 1), 0.0);
+        let mut alpha = vec![0.0; z.len()];
+        self.judged(row.x, row.y as usize, row.weight, &z, &mut alpha).map(drop)
     }
 
     fn products<V: Value>(&self, x: Features<'_, V>, z: &mut Vec<f64>) {
@@ -365,6 +394,46 @@ impl Scheme for Stacked {
             AnyRows::F32(rows) => self.rows(rows, z),
             AnyRows::F64(rows) => self.rows(rows, z),
         }
+    }
+
+    fn check(&self, row: AnyRows<'_>) -> Result<()> {
+        // One that is not the next class is refused by its place.
+        if !super::is_one_of(row.labels()[0], self.v.classes() + 1) {
+            return Ok(());
+        }
+        match row {
+            AnyRows::F32(rows) => self.check_row(rows.row(0)),
+            AnyRows::F64(rows) => self.check_row(rows.row(0)),
+        }
+    }
+
+    fn check_at(&self, row: Row<'_, f64>, z: &[f64]) -> Result<()> {
+        let z = &z[..z.len() - 1];
+        let mut alpha = vec![0.0; z.len()];
+        self.judged(row.x, row.y as usize, row.weight, z, &mut alpha).map(drop)
+    }
+
+    fn learn_late(&mut self, x: Features<'_, f64>, z: &[f64], y: usize, weight: f64) -> Result<()> {
+        let z = &z[..self.v.classes()];
+        let mut work = std::mem::take(&mut self.work);
+        work[0].resize(z.len(), 0.0);
+        self.v.dots(x, &mut work[0]);
+        work[1].clear();
+        work[1].extend_from_slice(z);
+        work[2].resize(z.len(), 0.0);
+        let done = self.round(x, y, weight, &mut work);
+        self.work = work;
+        done?;
+        self.scalars.late += 1;
+        Ok(())
+    }
+
+    fn late(&self) -> u64 {
+        self.scalars.late
+    }
+
+    fn rest(&self, _: Features<'_, f64>) -> f64 {
+        0.0
     }
 
     fn scores(&self, x: Features<'_, f32>, z: &mut Vec<f64>) {
