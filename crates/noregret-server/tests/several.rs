@@ -130,7 +130,9 @@ fn several_classes_learn_predict_and_survive_to_the_bit() {
             let lines: Vec<Value> = (0..20).map(|_| example(&mut stream)).collect();
             let text: Vec<String> = lines.iter().map(Value::to_string).collect();
             client.request("POST", &path("learn"), "application/x-ndjson", text.join("\n").as_bytes()).ok();
-            lines.iter().for_each(|line| twin.learn(line));
+            for line in &lines {
+                twin.learn(line);
+            }
             let asked = example(&mut stream);
             let told = client.post(&path("predict"), &asked).ok();
             twin.agrees(&told["predictions"][0], &asked);
@@ -185,7 +187,9 @@ fn a_model_file_of_several_classes_goes_up_and_down() {
     for scheme in SCHEMES {
         let mut twin = Twin::new(scheme, Some(&NAMES));
         let before: Vec<Value> = (0..30).map(|_| example(&mut stream)).collect();
-        before.iter().for_each(|e| twin.learn(e));
+        for example in &before {
+            twin.learn(example);
+        }
         let labels = LabelMap::Classes(twin.classes.clone());
         let engine = Pupil::Many(Box::new(twin.model));
         let mut reading = noregret::model::Reading::default();

@@ -292,9 +292,12 @@ impl Scheme for Ovr {
     fn bound(&self) -> Option<Stated> {
         let all: Vec<Stated> = self.classes.iter().map(Engine::bound).collect::<Option<_>>()?;
         let mut stated = all.first()?.clone();
-        let mut unmet: Vec<String> = all.iter().flat_map(|s| s.unmet.clone()).collect();
-        unmet.dedup();
-        unmet.truncate(3);
+        let mut unmet: Vec<String> = Vec::new();
+        for condition in all.iter().flat_map(|s| &s.unmet) {
+            if unmet.len() < 3 && !unmet.contains(condition) {
+                unmet.push(condition.clone());
+            }
+        }
         stated.regret_at_most = all.iter().map(|s| s.regret_at_most).sum::<Option<f64>>().map(round_up);
         stated.unmet = unmet;
         stated.notes =
