@@ -249,13 +249,13 @@ impl Terms {
         }
     }
 
-    /// What differs, the labels apart.
-    fn difference(&self, other: &Self) -> Option<&'static str> {
+    /// What differs, the labels apart; `placed` says whether both have placed features.
+    fn difference(&self, other: &Self, placed: bool) -> Option<&'static str> {
         if self.loss != other.loss || self.parameters != other.parameters {
             Some("losses")
         } else if self.bias != other.bias {
             Some("bias settings")
-        } else if self.reading != other.reading {
+        } else if placed && self.reading != other.reading {
             Some("ways to place features")
         } else {
             None
@@ -413,14 +413,17 @@ impl Ledger {
         let py = other.py();
         let Ok(other) = other.cast::<Ledger>() else { return Ok(py.NotImplemented()) };
         let other = other.get();
-        if let Some(what) = self.terms.difference(&other.terms) {
+        let (placed, others_placed) = (self.examples() > 0, other.examples() > 0);
+        if let Some(what) = self.terms.difference(&other.terms, placed && others_placed) {
             return Err(refuse(format!("the ledgers have different {what}, and do not add")));
         }
         // A part of a stream may have met one of the classes alone.
         let labels = both(self.terms.labels.clone(), &other.terms.labels)?;
+        let Terms { reading, .. } = if placed { &self.terms } else { &other.terms };
+        let terms = Terms { labels, reading: reading.clone(), ..self.terms.clone() };
         let mut ledger = self.ledger.clone();
         ledger.merge(&other.ledger);
-        Ok(Py::new(py, Self { ledger, terms: Terms { labels, ..self.terms.clone() } })?.into_any())
+        Ok(Py::new(py, Self { ledger, terms })?.into_any())
     }
 
     fn _repr_html_(&self) -> String {

@@ -324,6 +324,10 @@ def test_ledgers_add_where_they_speak_of_the_same(stream):
     u = np.random.default_rng(5).normal(size=20)
     assert whole.certificate(np.linalg.norm(u)).best_at_least <= np.maximum(0, 1 - y * (X @ u)).mean()
     assert [radius for radius, _ in whole.curve([0.5, 1.0, 2.0])] == [0.5, 1.0, 2.0]
+    # What has met nothing has placed nothing.
+    nothing = noregret.Learner(loss="hinge").ledger
+    assert (nothing + whole).examples == (whole + nothing).examples == 300
+    assert ((nothing + nothing) + whole).certificate(1.0).best_at_least == whole.certificate(1.0).best_at_least
     # A part may have met one class alone; what is never told apart stays so.
     sides = [learned(X[y == side], y[y == side], loss="hinge").ledger for side in (1, -1)]
     assert (sides[0] + sides[1] + sides[0]).examples == 300 + (y == 1).sum()

@@ -279,7 +279,7 @@ fn rows_whose_squares_vanish_are_not_taken_for_rows_of_length_0() {
     let mut rows: Vec<Row> = vec![(1.0, 1.0, vec![(0, tiny)])];
     rows.resize(100_001, (1.0, 1.0, vec![(0, tiny * 0.5e-16)]));
     let best = -(1.0 + 100_000.0 * 0.5e-16) / rows.len() as f64;
-    for name in ["projected-ogd", "scale-free", "freegrad", "coin", "exponentiated"] {
+    for name in ["projected-ogd", "scale-free", "freegrad", "coin", "exponentiated", "auto"] {
         let mut config = Config::new(name, "linear");
         config.bias = false;
         config.radius = Some(1.0 / tiny);

@@ -43,7 +43,7 @@ use super::slots::{Cell, Slots};
 use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
-use crate::round::{Machine, Vector, boxed};
+use crate::round::{Machine, Vector, boxed, noticed};
 use mixing::{Mixed, Mixing};
 use rule::{Convex, Logistic, Moves, Rule};
 use serde::{Deserialize, Serialize};
@@ -381,7 +381,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let (loss, product) = (c * first_loss, entered * z[0]);
         self.slow[0] += loss - product;
         self.slow[1] += loss.abs() + product.abs();
-        self.slow[2] += entered.abs() * o.norm_squared.sqrt();
+        self.slow[2] += entered.abs() * noticed(o.norm_squared, entered, x).sqrt();
         self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
