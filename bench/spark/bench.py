@@ -2,7 +2,7 @@
 
 FOLDER gets train and test as Parquet, of FILE (LIBSVM, of which a tenth is held out) or of rows that `noregret generate
 rcv1-like` makes ($NOREGRET is the command). Each fit is measured in one session after a first one that nobody counts; CPU
-is that of the driver, its JVM and all Python workers. Spark's own, with regParam=P (1e-4), are run with more and more
+is that of the driver, its JVM and all Python workers. Spark's own, with regParam=P (1e-3), are run with more and more
 iterations until their held-out loss is no worse than ours, or they have had 128.
 """
 
@@ -87,7 +87,7 @@ def measured(name, estimator, train, test, hinge):
 
 def main():
     folder, rows = Path(sys.argv[1]), int(sys.argv[2])
-    workers, penalty = int(option("--workers", 2)), float(option("--penalty", 1e-4))
+    workers, penalty = int(option("--workers", 2)), float(option("--penalty", 1e-3))
     spark = (
         SparkSession.builder.master(f"local[{workers}]")
         .config("spark.ui.enabled", "false")
