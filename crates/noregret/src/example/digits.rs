@@ -208,7 +208,10 @@ pub(super) fn others(word: u64) -> u64 {
 #[inline(always)]
 pub(super) fn first(word: u64, n: u32) -> u64 {
     let digits = (word ^ (ONES * b'0' as u64)) << (64 - 8 * n);
-    u64::from(four(digits as u32)) * 10_000 + u64::from(four((digits >> 32) as u32))
+    // Each product adds ten (a hundred, ten thousand) times a number to the one after it.
+    let pairs = digits.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let quads = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
+    quads.wrapping_mul(10_000 << 32 | 1) >> 32
 }
 
 /// A value that begins at byte `at` (at most 8) of a window: perhaps a sign, digits, perhaps a point and

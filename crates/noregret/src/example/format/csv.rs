@@ -12,7 +12,7 @@ pub(super) use header::columns;
 use memchr::{memchr, memchr_iter};
 
 use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
-use crate::example::digits;
+use crate::example::digits::{self, Written};
 use crate::example::names::Schema;
 use crate::example::number::Number;
 use crate::example::select::Plan;
@@ -252,10 +252,25 @@ impl Csv {
         let mut run = Run::new();
         let mut at = 0;
         let mut fields = 0;
-        for (role, &place) in self.roles.iter().zip(&self.places) {
+        if row.written.len() < self.roles.len() {
+            row.written.resize(self.roles.len(), Written::usual());
+        }
+        for (column, (role, &place)) in self.roles.iter().zip(&self.places).enumerate() {
             fields += 1;
             let window = if place == SLOW { None } else { text[at..].first_chunk() };
-            if let Some((value, end)) = window.and_then(|window| digits::short::<V, SEPARATOR>(window, 0)) {
+            let usual = window.and_then(|window| {
+                let read = |written: &'static Written| {
+                    written.read::<V>(window, 0).filter(|read| window[read.1] == SEPARATOR)
+                };
+                read(row.written[column]).or_else(|| {
+                    // Numbers of a column are mostly written in one way.
+                    let other = Written::of(window, 0)?;
+                    let found = read(other)?;
+                    row.written[column] = other;
+                    Some(found)
+                })
+            });
+            if let Some((value, end)) = usual {
                 run.push(place, value, row);
                 at += end + 1;
                 continue;

@@ -5,6 +5,7 @@
 //! whatever is unusual, and every error, goes to the exact reader beside it, which knows the place.
 
 mod layout;
+mod marks;
 pub(super) mod token;
 
 use super::{
@@ -18,6 +19,7 @@ use crate::example::quote::quote;
 use crate::example::text::sort;
 use crate::example::{Block, Label};
 use layout::Layout;
+use marks::Marks;
 use memchr::memchr;
 use std::cmp::Ordering;
 
@@ -187,7 +189,17 @@ struct Run<V> {
     count: usize,
     /// What the first feature of the row before looked like.
     first: &'static Layout,
+    /// Above 0 where features look different so often that it is cheaper not to guess: for so many rows.
+    variety: i32,
+    marks: Marks,
 }
+
+/// How many features that look alike make up for one that does not: what a wrong guess costs, in features.
+const CHANGE: i32 = 4;
+
+/// For so many rows nothing is guessed then; after that guessing has this much credit.
+const ROWS: i32 = 64;
+const TRIAL: i32 = -24;
 
 impl<V: Number> Run<V> {
     /// Sees to it that there is room for a feature, and mostly for many.
@@ -205,6 +217,15 @@ impl<V: Number> Run<V> {
         self.count += usize::from(value != V::ZERO);
     }
 
+    /// Remembers how often features looked different.
+    #[inline]
+    fn compare(&mut self, features: usize, changes: usize) {
+        self.variety = (self.variety + CHANGE * changes as i32 - features as i32).max(-64);
+        if self.variety > 0 {
+            self.variety = ROWS;
+        }
+    }
+
     #[inline(never)]
     fn flush(&mut self, libsvm: &Libsvm, block: &mut Block<V>) {
         let places = self.indices[..self.count].iter();
@@ -217,7 +238,7 @@ impl<V: Number> Run<V> {
 impl Libsvm {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut found = Found::default();
-        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual() };
+        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual(), variety: 0, marks: Marks::new() };
         let mut start = 0;
         while start < chunk.len() {
             match self.line(chunk, start, found.lines, &mut run, block, scratch) {
@@ -339,17 +360,25 @@ impl Libsvm {
         let mut layout = run.first;
         loop {
             run.make_room(self, block);
-            let swept = if layout.is_long() {
+            let count = run.count;
+            let guess = run.variety <= 0;
+            let swept = if !guess {
+                self.sweep_any(chunk, &mut rest, &mut lowest, run)
+            } else if layout.is_long() {
                 self.sweep::<V, true>(layout, &mut rest, &mut lowest, run)
             } else {
                 self.sweep::<V, false>(layout, &mut rest, &mut lowest, run)
             };
+            if guess {
+                run.compare(run.count - count, usize::from(matches!(swept, Swept::Other)));
+            }
             match swept {
                 Swept::Row => return Ok(chunk.len() - rest.len()),
                 Swept::Run => continue,
                 Swept::Other => {}
             }
-            if let Some(other) = rest.first_chunk().and_then(Layout::of)
+            if guess
+                && let Some(other) = rest.first_chunk().and_then(Layout::of)
                 && !std::ptr::eq(other, layout)
             {
                 layout = other;
@@ -425,6 +454,45 @@ impl Libsvm {
         (*rest, *lowest) = (text, least);
         run.count = count;
         swept
+    }
+
+    /// Reads features of any lengths, from a space to a space, until one is unusual, or the row ends.
+    #[inline(never)]
+    fn sweep_any<'a, V: Number>(
+        &self,
+        chunk: &'a [u8],
+        rest: &mut &'a [u8],
+        lowest: &mut u64,
+        run: &mut Run<V>,
+    ) -> Swept {
+        let at = chunk.len() - rest.len();
+        let bound = |index: u64| u32::try_from(index).unwrap_or(u32::MAX);
+        let indices = bound(*lowest)..bound(self.end);
+        let Some((features, window, base)) = run.marks.features(chunk, at, &indices) else {
+            return Swept::Other;
+        };
+        let features = &features[..features.len().min(RUN - run.count)];
+        let Some(last) = features.last() else { return Swept::Other };
+        for feature in features {
+            let (value, zero) = feature.value(window);
+            run.indices[run.count] = feature.index;
+            run.values[run.count] = value;
+            run.count += usize::from(!zero);
+        }
+        let end = base + usize::from(last.end);
+        *lowest = u64::from(last.index) + 1;
+        let count = features.len();
+        run.marks.pass(count);
+        if chunk[end] == b' ' {
+            *rest = &chunk[end..];
+            return Swept::Run;
+        }
+        *rest = &chunk[end + 1..];
+        run.variety -= 1;
+        if run.variety == 0 {
+            run.variety = TRIAL;
+        }
+        Swept::Row
     }
 
     /// The exact reader: one feature that begins at `at`, or what is wrong with it.

@@ -88,8 +88,8 @@ pub struct Scratch<V = f32> {
     pub text: Vec<u8>,
     /// One bit per hashed index: its name has been reported already.
     pub seen: Vec<u64>,
-    /// How the last value of a named feature was written.
-    pub written: &'static Written,
+    /// How the last value was written: of each column, or in place 0 of any named feature.
+    pub written: Vec<&'static Written>,
 }
 
 impl<V> Default for Scratch<V> {
@@ -100,7 +100,7 @@ impl<V> Default for Scratch<V> {
             parts: Parts::default(),
             text: Vec::new(),
             seen: Vec::new(),
-            written: Written::usual(),
+            written: vec![Written::usual()],
         }
     }
 }

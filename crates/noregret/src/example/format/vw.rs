@@ -148,12 +148,12 @@ impl Vw {
                 let Some(window) = rest[end..].first_chunk().filter(|window| window[0] == b':') else {
                     break;
                 };
-                let read = usual.row.written.read::<V>(window, 1).filter(|read| window[read.1] == b' ');
+                let read = usual.row.written[0].read::<V>(window, 1).filter(|read| window[read.1] == b' ');
                 let Some((value, length)) = read else {
                     let other =
-                        Written::of(window, 1).filter(|other| !std::ptr::eq(*other, *usual.row.written));
+                        Written::of(window, 1).filter(|other| !std::ptr::eq(*other, usual.row.written[0]));
                     let Some(other) = other else { break };
-                    *usual.row.written = other;
+                    usual.row.written[0] = other;
                     continue;
                 };
                 rest = usual.enter(rest, hash, value, end + length);

@@ -54,8 +54,8 @@ pub(in crate::example) struct Row<'a, V> {
     pub(in crate::example) text: &'a mut Vec<u8>,
     /// The features that are factors of products.
     pub(in crate::example) parts: &'a mut Parts<V>,
-    /// How the last value was written.
-    pub(in crate::example) written: &'a mut &'static Written,
+    /// How the last value was written: of each column, or in place 0 of any named feature.
+    pub(in crate::example) written: &'a mut Vec<&'static Written>,
     seen: &'a mut Vec<u64>,
     names: &'a mut Vec<(u32, Box<str>)>,
 }

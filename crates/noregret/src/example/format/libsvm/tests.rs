@@ -287,6 +287,82 @@ fn long_rows_of_one_look_agree_with_the_plain_rules() {
     }
 }
 
+/// Rows in which hardly a feature looks like the one before it, so that they are read by their marks.
+#[test]
+fn rows_of_many_looks_agree_with_the_plain_rules() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(7);
+    let strange = b" \t\n\r#:.-+0159eE,\x00\xff\x80";
+    for round in 0..400 {
+        let mut text = String::new();
+        for _ in 0..6 {
+            text += ["1", "-1", "-0.5 qid:3", "spam"][random.random_range(0..4usize)];
+            let mut index = u32::from(round % 3 == 0);
+            for _ in 0..random.random_range(0..300) {
+                let step = 10_u32.pow(random.random_range(1..5));
+                index += random.random_range(1..step);
+                let places = random.random_range(if round % 2 == 0 { 1..13 } else { 0..19 });
+                let (_, mut value) = written(&mut random, 1, places);
+                if round % 4 == 1 && random.random_bool(0.1) {
+                    value = random.random_range(-1e4..1e4f32).to_string();
+                }
+                let zeros = if random.random_bool(0.05) { "00" } else { "" };
+                let _ = write!(text, " {zeros}{index}:{value}");
+            }
+            text += ["\n", "\n", "\n", "\r\n", " \n"][random.random_range(0..5usize)];
+        }
+        let mut text = text.into_bytes();
+        for _ in 0..round % 5 {
+            let at = random.random_range(0..text.len());
+            let byte = strange[random.random_range(0..strange.len())];
+            match random.random_range(0..3) {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                _ => drop(text.remove(at)),
+            }
+        }
+        for skip in [false, true] {
+            agree(&text, &Options { skip, zero_based: round % 3 != 0, ..Options::default() });
+        }
+    }
+}
+
+/// Marks alone, against what each feature says, in both kinds of number.
+#[test]
+fn features_between_marks_are_read_exactly() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(8);
+    let mut read = 0;
+    for _ in 0..3_000 {
+        let mut text = "0123456789abcdef".to_owned();
+        let mut expected = Vec::new();
+        let mut index = 0;
+        while text.len() < 1100 {
+            let step = 10_u32.pow(random.random_range(1..4));
+            index += random.random_range(1..step);
+            let places = random.random_range(1..17);
+            let (_, value) = written(&mut random, 1, places);
+            let _ = write!(text, " {index}:{value}");
+            expected.push((index, value));
+        }
+        text += " ";
+        let mut marks = Marks::new();
+        let beyond = random.random_range(1..2 * index);
+        let (features, window, base) = marks.features(text.as_bytes(), 16, &(0..beyond)).unwrap();
+        assert_eq!(base, 16);
+        let right = expected.iter().take_while(|(index, _)| *index < beyond).count();
+        assert!(features.len() <= right && (features.len() == right || features.len() > 30));
+        for (feature, (index, value)) in features.iter().zip(&expected) {
+            assert_eq!(feature.index, *index);
+            let (narrow, zero) = feature.value::<f32>(window);
+            assert_eq!(narrow.to_bits(), value.parse::<f32>().unwrap().to_bits(), "{value}");
+            assert_eq!(zero, value.bytes().all(|byte| b"-.0".contains(&byte)), "{value}");
+            let wide = feature.value::<f64>(window).0;
+            assert_eq!(wide.to_bits(), value.parse::<f64>().unwrap().to_bits(), "{value}");
+            read += 1;
+        }
+    }
+    assert!(read > 50_000, "{read}");
+}
+
 #[test]
 fn the_format_is_recognised() {
     for text in ["1 1:1\n-1 3:0.5\n", "# c\n+1 qid:3 1:1 # x", "a 1:2 4:5\nb", "1:3 4:5\n", "1\n1 2:3\n"] {
