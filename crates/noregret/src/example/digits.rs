@@ -252,11 +252,71 @@ pub(super) fn long<V: Number>(bytes: &[u8; WINDOW], at: usize) -> Option<(V, usi
     Some((V::ratio(m, end - begin)?.signed(negative), end))
 }
 
-/// The high bit of the first byte of a word that is a space or below, a colon or a bar. Bits above it may
-/// be wrong.
+/// Which of sixteen bytes count, if the last so many do.
+pub(super) static LAST: [u8x16; 17] = {
+    let mut masks = [u8x16::ZERO; 17];
+    let mut count = 1;
+    while count <= 16 {
+        let mut mask = [0; 16];
+        let mut k = 16 - count;
+        while k < 16 {
+            mask[k] = 0xff;
+            k += 1;
+        }
+        masks[count] = u8x16::new(mask);
+        count += 1;
+    }
+    masks
+};
+
+/// `10^k`.
+pub(super) static POWERS: [u64; 17] = {
+    let mut powers = [1; 17];
+    let mut k = 1;
+    while k < 17 {
+        powers[k] = 10 * powers[k - 1];
+        k += 1;
+    }
+    powers
+};
+
+/// The four numbers that sixteen bytes write of which the last `n`, at most 16, are digits and the others are not looked
+/// at: four digits each.
 #[inline(always)]
-pub(super) fn stops(word: u64) -> u64 {
-    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
-    let (colon, bar) = (ONES * b':' as u64, ONES * b'|' as u64);
-    (below(word, 0x21) | below(word ^ colon, 1) | below(word ^ bar, 1)) & HIGH
+pub(super) fn quads(text: [u8; 16], n: usize) -> i32x4 {
+    let digits = (u8x16::new(text) ^ u8x16::splat(b'0')) & LAST[n];
+    // A pair `a, b` is `a + 256 b`, and of the product with `256 * 10 + 1` the high byte is `10 a + b`.
+    let pairs: u16x8 = bytemuck::cast(bytemuck::cast::<_, i16x8>(digits) * i16x8::splat(2561));
+    bytemuck::cast::<_, i16x8>(pairs >> 8_u32).dot(i16x8::new([100, 1, 100, 1, 100, 1, 100, 1]))
+}
+
+/// The two numbers of at most sixteen digits that two times four quads are. The second must have at most eight.
+#[inline(always)]
+pub(super) fn joined(first: i32x4, second: i32x4) -> (u64, u32) {
+    let quads = i16x8::from_i32x8_saturate(bytemuck::cast([first, second]));
+    let [first, second]: [u64; 2] =
+        bytemuck::cast(quads.dot(i16x8::new([10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1])));
+    ((first & 0xffff_ffff) * 100_000_000 + (first >> 32), (second >> 32) as u32)
+}
+
+/// A value that begins at byte `at` of a text: perhaps a minus, a digit, a point, and 1 to 15 digits. Also what byte is
+/// after it, and how it is written if there are others like it. Lengths are not guessed.
+#[inline(always)]
+pub(super) fn decimal<V: Number>(
+    text: &[u8],
+    at: usize,
+) -> Option<(V, usize, Option<&'static Written>)> {
+    let negative = *text.get(at)? == b'-';
+    let at = at + usize::from(negative);
+    let next: &[u8; 18] = text.get(at..)?.first_chunk()?;
+    let digits = u8x16::new(*next.last_chunk()?) ^ u8x16::splat(b'0');
+    let places = (!digits.min(u8x16::splat(9)).simd_eq(digits).to_bitmask()).trailing_zeros() as usize;
+    let digit = next[0] ^ b'0';
+    if next[1] != b'.' || digit > 9 || places.wrapping_sub(1) >= 15 {
+        return None;
+    }
+    let end = at + 2 + places;
+    let (fraction, _) = joined(quads(*text[..end].last_chunk()?, places), i32x4::ZERO);
+    let m = u64::from(digit) * POWERS[places] + fraction;
+    Some((V::ratio(m, places)?.signed(negative), end, WRITTEN.get(places)))
 }

@@ -262,8 +262,8 @@ impl Csv {
                 let read = |written: &'static Written| {
                     written.read::<V>(window, 0).filter(|read| window[read.1] == SEPARATOR)
                 };
+                // Numbers of a column are mostly written in one way.
                 read(row.written[column]).or_else(|| {
-                    // Numbers of a column are mostly written in one way.
                     let other = Written::of(window, 0)?;
                     let found = read(other)?;
                     row.written[column] = other;
@@ -273,6 +273,14 @@ impl Csv {
             if let Some((value, end)) = usual {
                 run.push(place, value, row);
                 at += end + 1;
+                continue;
+            }
+            let long = if place == SLOW { None } else { digits::decimal::<V>(text, at) };
+            if let Some((value, end, _)) = long
+                && text.get(end) == Some(&SEPARATOR)
+            {
+                run.push(place, value, row);
+                at = end + 1;
                 continue;
             }
             let long = window.and_then(|window| {

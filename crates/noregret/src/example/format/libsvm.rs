@@ -195,9 +195,9 @@ struct Run<V> {
 }
 
 /// How many features that look alike make up for one that does not: what a wrong guess costs, in features.
-const CHANGE: i32 = 4;
+const CHANGE: i32 = 2;
 
-/// For so many rows nothing is guessed then; after that guessing has this much credit.
+/// For so many rows nothing is guessed then. Where guessing begins, it has this much credit.
 const ROWS: i32 = 64;
 const TRIAL: i32 = -24;
 
@@ -238,7 +238,7 @@ impl<V: Number> Run<V> {
 impl Libsvm {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut found = Found::default();
-        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual(), variety: 0, marks: Marks::new() };
+        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual(), variety: TRIAL, marks: Marks::new() };
         let mut start = 0;
         while start < chunk.len() {
             match self.line(chunk, start, found.lines, &mut run, block, scratch) {

@@ -11,13 +11,14 @@ use memchr::memchr;
 use super::libsvm::token::{self, Feature};
 use super::{Decoder, Entry, Found, OpenError, Opened, Options, Scratch};
 use crate::error::UsageError;
-use crate::example::digits::{self, WINDOW, Written, others, stops, word};
+use crate::example::digits::{self, WINDOW, Written, word};
 use crate::example::hash::{mask, murmur3_words, vw_name, vw_namespace};
 use crate::example::names::Schema;
 use crate::example::number::Number;
 use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
+use wide::u8x16;
 
 /// VW text.
 pub const ENTRY: Entry = Entry {
@@ -136,6 +137,7 @@ impl Vw {
     ) -> usize {
         let mut usual = Usual { mask: mask(self.bits), space, run: Run::new(), row };
         let mut rest = &text[from..];
+        let mut guess = true;
         loop {
             while let Some(feature) = rest.first_chunk().and_then(token::read::<V>) {
                 rest = usual.enter(rest, feature.index.wrapping_add(seed), feature.value, feature.length);
@@ -148,15 +150,30 @@ impl Vw {
                 let Some(window) = rest[end..].first_chunk().filter(|window| window[0] == b':') else {
                     break;
                 };
-                let read = usual.row.written[0].read::<V>(window, 1).filter(|read| window[read.1] == b' ');
-                let Some((value, length)) = read else {
-                    let other =
-                        Written::of(window, 1).filter(|other| !std::ptr::eq(*other, usual.row.written[0]));
-                    let Some(other) = other else { break };
-                    usual.row.written[0] = other;
+                if guess {
+                    let written = usual.row.written[0];
+                    let read = written.read::<V>(window, 1).filter(|read| window[read.1] == b' ');
+                    if let Some((value, length)) = read {
+                        rest = usual.enter(rest, hash, value, end + length);
+                        continue;
+                    }
+                }
+                let at = text.len() - rest.len();
+                let read = digits::decimal::<V>(text, at + end + 1).filter(|read| text.get(read.1) == Some(&b' '));
+                if let Some((value, end, written)) = read {
+                    // Values that are long are written in many ways.
+                    guess = written.is_some();
+                    if let Some(written) = written {
+                        usual.row.written[0] = written;
+                    }
+                    rest = usual.enter(rest, hash, value, end - at);
                     continue;
-                };
-                rest = usual.enter(rest, hash, value, end + length);
+                }
+                guess = true;
+                let other =
+                    Written::of(window, 1).filter(|other| !std::ptr::eq(*other, usual.row.written[0]));
+                let Some(other) = other else { break };
+                usual.row.written[0] = other;
             }
             let Some(feature) = long(rest, seed) else { break };
             rest = usual.enter(rest, feature.index, feature.value, feature.length);
@@ -336,24 +353,20 @@ impl<V: Number> Usual<'_, '_, V> {
     }
 }
 
-/// The hash of a name after a space, of at most 16 bytes and no number, and the byte after it.
+/// The hash of a name after a space, of at most 15 bytes and no number, and the byte after it.
 #[inline(always)]
 fn named(window: &[u8; WINDOW], seed: u32) -> Option<(u32, usize)> {
-    let first = word(window, 1);
-    let second = word(window, 9);
-    let (before, found) = match stops(first) {
-        0 => (8, stops(second)),
-        found => (0, found),
-    };
-    if found == 0 || window[0] != b' ' {
+    let name = u8x16::new(*window[1..].first_chunk()?);
+    let is = |byte: u8| name.simd_eq(u8x16::splat(byte));
+    let stops = (name.min(u8x16::splat(b' ')).simd_eq(name) | is(b':') | is(b'|')).to_bitmask();
+    let length = stops.trailing_zeros() as usize;
+    let digits = name ^ u8x16::splat(b'0');
+    let others = !digits.min(u8x16::splat(9)).simd_eq(digits).to_bitmask();
+    // Of what stops a name none is a digit: the first that is no digit is in the name, or is what stops it.
+    if window[0] != b' ' || length >= 16 || others.trailing_zeros() as usize == length {
         return None;
     }
-    let length = before + found.trailing_zeros() as usize / 8;
-    // Eight digits may be the beginning of a number.
-    if length == 0 || others(first) << (64 - 8 * length.min(8)) == 0 {
-        return None;
-    }
-    let hash = murmur3_words(first, second, length, seed);
+    let hash = murmur3_words(word(window, 1), word(window, 9), length, seed);
     Some((hash, length + 1))
 }
 

@@ -9,9 +9,10 @@
 // A call per token would cost more than what is called.
 #![allow(clippy::inline_always)]
 
+use crate::example::digits::{POWERS, joined, quads};
 use crate::example::number::Number;
 use std::ops::Range;
-use wide::{i16x8, i32x8, u8x16, u16x8};
+use wide::u8x16;
 
 /// Bytes before a stretch, whatever they are, so that sixteen bytes end wherever a number does.
 pub(super) const BEFORE: usize = 16;
@@ -198,43 +199,10 @@ fn find(window: &[u8; WINDOW], marks: &[u16], indices: &Range<u32>, features: &m
 /// The numbers that are written by so many digits, at most 8, before byte `colon`, and at most 16 before byte `end`.
 #[inline(always)]
 fn numbers(window: &[u8; WINDOW], colon: u16, digits: u16, end: u16, places: u16) -> (u32, u64) {
-    let pairs = |end: u16, n: u16| {
+    let quads = |end: u16, n: u16| {
         let text = window[usize::from(end) % STRETCH..].first_chunk().expect("sixteen bytes before the last");
-        let digits = (u8x16::new(*text) ^ u8x16::splat(b'0')) & LAST[usize::from(n)];
-        // A pair `a, b` is `a + 256 b`, and of the product with `256 * 10 + 1` the high byte is `10 a + b`.
-        let pairs: u16x8 = bytemuck::cast(bytemuck::cast::<_, i16x8>(digits) * i16x8::splat(2561));
-        bytemuck::cast::<_, i16x8>(pairs >> 8_u32).dot(i16x8::new([100, 1, 100, 1, 100, 1, 100, 1]))
+        quads(*text, usize::from(n))
     };
-    let quads: i32x8 = bytemuck::cast([pairs(end, places), pairs(colon, digits)]);
-    let quads = i16x8::from_i32x8_saturate(quads);
-    let eights: [u64; 2] = bytemuck::cast(quads.dot(i16x8::new([10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1])));
-    let [fraction, index] = eights;
-    ((index >> 32) as u32, (fraction & 0xffff_ffff) * 100_000_000 + (fraction >> 32))
+    let (fraction, index) = joined(quads(end, places), quads(colon, digits));
+    (index, fraction)
 }
-
-/// Which of sixteen bytes count, if the last so many do.
-static LAST: [u8x16; 17] = {
-    let mut masks = [u8x16::ZERO; 17];
-    let mut count = 1;
-    while count <= 16 {
-        let mut mask = [0; 16];
-        let mut k = 16 - count;
-        while k < 16 {
-            mask[k] = 0xff;
-            k += 1;
-        }
-        masks[count] = u8x16::new(mask);
-        count += 1;
-    }
-    masks
-};
-
-static POWERS: [u64; 17] = {
-    let mut powers = [1; 17];
-    let mut k = 1;
-    while k < 17 {
-        powers[k] = 10 * powers[k - 1];
-        k += 1;
-    }
-    powers
-};
