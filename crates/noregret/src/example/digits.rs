@@ -318,5 +318,5 @@ pub(super) fn decimal<V: Number>(
     let end = at + 2 + places;
     let (fraction, _) = joined(quads(*text[..end].last_chunk()?, places), i32x4::ZERO);
     let m = u64::from(digit) * POWERS[places] + fraction;
-    Some((V::ratio(m, places)?.signed(negative), end, WRITTEN.get(places)))
+    Some((V::unit(m, places)?.signed(negative), end, WRITTEN.get(places)))
 }

@@ -25,9 +25,31 @@ pub(crate) fn ratio_f32(m: u64, f: usize) -> Option<f32> {
         // With a sign because that conversion is one instruction.
         return Some((m.cast_signed() as f64 / POWERS[f]) as f32);
     }
+    long_ratio_f32(m, f)
+}
+
+#[cold]
+#[inline(never)]
+fn long_ratio_f32(m: u64, f: usize) -> Option<f32> {
     let quotient = m as f64 / POWERS.get(f)?;
     let below = quotient.to_bits() & 0x1fff_ffff;
     (below.abs_diff(0x1000_0000) > 4).then_some(quotient as f32)
+}
+
+/// The f32 nearest to `m / 10^f` where that is below 10; `None` where this cannot be told cheaply.
+///
+/// With `f <= 11` a product tells, though the factor is not exact: what it says is off by less than `2^-51` of its size.
+/// A midpoint of two f32 is an odd number of 25 bits divided by a power of two, and below 10 that power is above `2^f`.
+/// So the quotient, of `f` decimals, is none itself, and differs from it by at least `1 / (5^f 2^25)` of its size, which
+/// is above `2^-51`.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn unit_f32(m: u64, f: usize) -> Option<f32> {
+    const TENTHS: [f64; 12] = [1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11];
+    match TENTHS.get(f) {
+        Some(tenth) => Some((m.cast_signed() as f64 * tenth) as f32),
+        None => ratio_f32(m, f),
+    }
 }
 
 /// The f64 nearest to `m / 10^f`, where both are exact, so that their quotient is rounded once.
@@ -128,6 +150,8 @@ mod internal {
         fn millionths(m: u32, negative: usize) -> Self;
         /// `m / 10^f`; `None` where the nearest number cannot be told cheaply.
         fn ratio(m: u64, f: usize) -> Option<Self>;
+        /// The same, for a quotient below 10.
+        fn unit(m: u64, f: usize) -> Option<Self>;
         /// A number that is not negative, with its sign.
         fn signed(self, negative: bool) -> Self;
         fn from_i64(value: i64) -> Self;
@@ -200,6 +224,10 @@ impl internal::Digits for f32 {
         ratio_f32(m, f)
     }
     #[inline(always)]
+    fn unit(m: u64, f: usize) -> Option<Self> {
+        unit_f32(m, f)
+    }
+    #[inline(always)]
     fn signed(self, negative: bool) -> Self {
         f32::from_bits(self.to_bits() | u32::from(negative) << 31)
     }
@@ -241,6 +269,10 @@ impl internal::Digits for f64 {
     }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {
+        ratio_f64(m, f)
+    }
+    #[inline(always)]
+    fn unit(m: u64, f: usize) -> Option<Self> {
         ratio_f64(m, f)
     }
     #[inline(always)]

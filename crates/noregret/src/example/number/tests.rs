@@ -12,6 +12,14 @@ fn check(text: &str) {
     if text.len() > WINDOW - 2 {
         return;
     }
+    let around = format!("0123456789abcdef{text}                  ");
+    let whole = |end: usize| end == text.len() + 16;
+    if let Some((value, ..)) = digits::decimal::<f32>(around.as_bytes(), 16).filter(|found| whole(found.1)) {
+        assert_eq!(Some(value.to_bits()), f32_std, "{text}");
+    }
+    if let Some((value, ..)) = digits::decimal::<f64>(around.as_bytes(), 16).filter(|found| whole(found.1)) {
+        assert_eq!(Some(value.to_bits()), f64_std, "{text}");
+    }
     let mut window = [b' '; WINDOW];
     window[1..=text.len()].copy_from_slice(text.as_bytes());
     let whole = |end: usize| end == text.len() + 1;
@@ -176,6 +184,28 @@ fn ten_million_generated_numbers_are_rounded_as_the_standard_library_rounds_them
             scope.spawn(move || generated(1_250_000, seed));
         }
     });
+}
+
+/// What is next to the middle of two f32 with so many places, and below 10.
+#[test]
+fn short_numbers_beside_the_middle_of_two_others_are_rounded_to_the_nearer() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(23);
+    let mut read = 0;
+    for _ in 0..400_000 {
+        let below = random.random_range(1e-6..10.0_f32.next_down());
+        let middle = f64::midpoint(f64::from(below), f64::from(below.next_up()));
+        let places = random.random_range(7..14);
+        let scale = POWERS[places];
+        for m in [(middle * scale).floor() - 1.0, (middle * scale).floor(), (middle * scale).ceil()] {
+            let m = m as u64;
+            let text = format!("{}.{:0places$}", m / scale as u64, m % scale as u64);
+            if let Some(value) = unit_f32(m, places) {
+                assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 1_000_000, "{read}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ impl Layout {
             return None;
         }
         let m = u64::from(millionths) * 10_u64.pow(more) + first(raw, more);
-        let value = V::ratio(m, self.places)?.signed(negative == 1);
+        let value = V::unit(m, self.places)?.signed(negative == 1);
         Some(Feature { index, value, zero: m == 0, length })
     }
 

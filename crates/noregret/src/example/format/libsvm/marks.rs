@@ -49,7 +49,7 @@ impl Feature {
     /// The value, and whether it is 0.
     #[inline(always)]
     pub(super) fn value<V: Number>(&self, window: &[u8; WINDOW]) -> (V, bool) {
-        let value = V::ratio(self.m, usize::from(self.places)).unwrap_or_else(|| {
+        let value = V::unit(self.m, usize::from(self.places)).unwrap_or_else(|| {
             let end = BEFORE + usize::from(self.end);
             V::parse(&window[end - usize::from(self.places) - 2..end]).expect("a digit, a point and digits")
         });
