@@ -302,10 +302,7 @@ pub(super) fn joined(first: i32x4, second: i32x4) -> (u64, u32) {
 /// A value that begins at byte `at` of a text: perhaps a minus, a digit, a point, and 1 to 15 digits. Also what byte is
 /// after it, and how it is written if there are others like it. Lengths are not guessed.
 #[inline(always)]
-pub(super) fn decimal<V: Number>(
-    text: &[u8],
-    at: usize,
-) -> Option<(V, usize, Option<&'static Written>)> {
+pub(super) fn decimal<V: Number>(text: &[u8], at: usize) -> Option<(V, usize, Option<&'static Written>)> {
     let negative = *text.get(at)? == b'-';
     let at = at + usize::from(negative);
     let next: &[u8; 18] = text.get(at..)?.first_chunk()?;

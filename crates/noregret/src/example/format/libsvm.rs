@@ -238,7 +238,14 @@ impl<V: Number> Run<V> {
 impl Libsvm {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut found = Found::default();
-        let mut run = Run { indices: [0; RUN], values: [V::ZERO; RUN], count: 0, first: Layout::usual(), variety: TRIAL, marks: Marks::new() };
+        let mut run = Run {
+            indices: [0; RUN],
+            values: [V::ZERO; RUN],
+            count: 0,
+            first: Layout::usual(),
+            variety: TRIAL,
+            marks: Marks::new(),
+        };
         let mut start = 0;
         while start < chunk.len() {
             match self.line(chunk, start, found.lines, &mut run, block, scratch) {

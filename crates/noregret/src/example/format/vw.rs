@@ -159,7 +159,8 @@ impl Vw {
                     }
                 }
                 let at = text.len() - rest.len();
-                let read = digits::decimal::<V>(text, at + end + 1).filter(|read| text.get(read.1) == Some(&b' '));
+                let read =
+                    digits::decimal::<V>(text, at + end + 1).filter(|read| text.get(read.1) == Some(&b' '));
                 if let Some((value, end, written)) = read {
                     // Values that are long are written in many ways.
                     guess = written.is_some();
