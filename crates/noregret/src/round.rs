@@ -61,17 +61,32 @@ pub fn learn<L: Learner, V: Value>(
     rows: Rows<'_, V>,
     judge: &mut Judge<'_>,
 ) -> Result<(), (usize, Diverged)> {
+    let done = play(learner, slots, rows, judge);
+    judge.finish();
+    done
+}
+
+/// The rounds, which may be waiting to be entered when it ends.
+#[inline(always)]
+fn play<L: Learner, V: Value>(
+    learner: &mut L,
+    slots: &mut Slots<L::Slot>,
+    rows: Rows<'_, V>,
+    judge: &mut Judge<'_>,
+) -> Result<(), (usize, Diverged)> {
+    let floored = judge.loss.floored();
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
     // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
     // the loss a floor of its own, whose rounding is measured by it) or is longer.
     let mut longest = 0.0;
     for k in 0..rows.len() {
         let row = rows.row(k);
-        if k + 1 < rows.len() {
+        if L::FETCHES && k + 1 < rows.len() {
             learner.fetch(slots, rows.row(k + 1).x);
         }
         let z = learner.foresee(slots, row.x);
-        let Told { value: loss, slope, floor } = judge.told(z, row.y);
+        let Told { value: loss, slope } = judge.told(z, row.y);
+        let floor = judge.floor(floored, row.y);
         let norm_squared = if L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {
             0.0
         } else {
@@ -85,7 +100,7 @@ pub fn learn<L: Learner, V: Value>(
         let Row { y, weight, .. } = row;
         let entered = noticed(norm_squared, slope, row.x);
         judge
-            .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
+            .enter(Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
             .map_err(|diverged| (k, diverged))?;
         if weight > 0.0 {
             learner.update(
@@ -121,11 +136,13 @@ pub fn learn_late<L: Learner, V: Value>(
 ) -> Result<(), Diverged> {
     let Late { x, z, y, weight } = round;
     let now = learner.foresee(slots, x);
-    let Told { value: loss, slope, floor } = judge.told(z, y);
+    let Told { value: loss, slope } = judge.told(z, y);
+    let floor = judge.loss.floor(y);
     let norm_squared = x.norm_squared() + if slots.bias.is_some() { 1.0 } else { 0.0 };
     let model = learner.norm_squared();
     let entered = noticed(norm_squared, slope, x);
-    judge.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })?;
+    judge.enter(Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })?;
+    judge.finish();
     if weight > 0.0 {
         learner.update(slots, x, &Outcome { z, now, y, weight, slope: weight * slope, norm_squared });
     }

@@ -114,12 +114,13 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// computed.
     const RESTS: bool = false;
 
+    /// Whether the next row is told to [`Learner::fetch`].
+    const FETCHES: bool = size_of::<Cell<Self::Slot>>() > 32;
+
     /// Told of the next row before this one is learned: a large slot had better be on its way by then.
     #[inline(always)]
     fn fetch<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
-        if size_of::<Cell<Self::Slot>>() > 32 {
-            slots.fetch(x);
-        }
+        slots.fetch(x);
     }
 
     /// `<w, x>` for the current iterate. Asking never changes the model.

@@ -81,7 +81,7 @@ impl Default for Book {
 
 impl Book {
     /// Enters one round with a weight above 0.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, r: &Entered) {
         self.examples += 1;
         self.rounds += 1;

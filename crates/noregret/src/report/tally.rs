@@ -44,7 +44,7 @@ impl Tally {
     /// Counts one row: its prediction, its label, its weight, and the slope of the loss before the
     /// weight. A row of weight 0 is a row, and may be a mistake or an error, but is no part of weighted
     /// statistics.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, z: f64, y: f64, weight: f64, slope: f64) {
         self.rows += 1;
         if self.task == Task::Real {
