@@ -132,6 +132,11 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
         self.predict(slots, x)
     }
 
+    /// The same number, and the sum of squares that [`Value::surely_at_most`] judges.
+    fn foresee_roughly<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> (f64, f64) {
+        (self.foresee(slots, x), V::rough_squares(x.values))
+    }
+
     /// Moves to the next iterate. Must bring `outcome.slope * x` into the ledger by one call of
     /// [`Slots::enter`] whenever the slope is not 0.
     fn update<V: Value>(&mut self, slots: &mut Slots<Self::Slot>, x: Features<'_, V>, outcome: &Outcome);

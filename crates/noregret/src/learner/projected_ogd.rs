@@ -109,6 +109,17 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
         self.w.dot(slots, x)
     }
 
+    #[inline(always)]
+    fn foresee<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
+        self.w.dot(slots, x)
+    }
+
+    #[inline(always)]
+    fn foresee_roughly<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> (f64, f64) {
+        self.w.dot_roughly(slots, x)
+    }
+
+    #[inline(always)]
     fn update<V: Value>(&mut self, slots: &mut Slots<Weight<M>>, x: Features<'_, V>, o: &Outcome) {
         let t = self.w.begin();
         if o.slope == 0.0 {

@@ -53,26 +53,42 @@ impl Judge<'_> {
         if !fits {
             return Err(Diverged { z, loss });
         }
+        self.wait(round);
+        Ok(())
+    }
+
+    /// The same for a round in which nothing is lost and nothing learned, by a row that is not the longest.
+    #[inline(always)]
+    pub(super) fn enter_quiet(
+        &mut self,
+        z: f64,
+        y: f64,
+        weight: f64,
+        model: Option<f64>,
+    ) -> Result<(), Diverged> {
+        let (loss, slope, floor, norm_squared) = (0.0, 0.0, 0.0, 0.0);
+        let fits = z.abs() <= LARGEST;
+        if !fits {
+            return Err(Diverged { z, loss });
+        }
+        self.wait(Entered { z, y, weight, loss, slope, floor, norm_squared, model });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, round: Entered) {
         self.waiting.push(round);
         if self.waiting.len() >= ROUNDS {
             self.finish();
         }
-        Ok(())
     }
 
     /// Enters the rounds that wait, in their order.
     #[inline(never)]
     pub(super) fn finish(&mut self) {
-        for round in &*self.waiting {
-            self.tally.enter(round.z, round.y, round.weight, round.slope);
-        }
-        for round in &*self.waiting {
-            if round.weight > 0.0 {
-                self.book.enter(round);
-            } else {
-                self.book.pass_over();
-            }
-        }
+        let counted = self.waiting.iter().map(|r| (r.z, r.y, r.weight, r.slope));
+        self.tally.enter_all(counted);
+        self.book.enter_all(self.waiting);
         if let Some(noted) = &mut self.noted {
             noted.extend(self.waiting.iter().map(|round| round.z));
         }
