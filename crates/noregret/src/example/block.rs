@@ -124,15 +124,16 @@ impl<'a, V: Value> Features<'a, V> {
     /// The squared Euclidean norm.
     #[inline]
     pub fn norm_squared(self) -> f64 {
-        let mut sums = [0.0; 4];
-        let mut chunks = self.values.chunks_exact(4);
-        for chunk in &mut chunks {
-            for (sum, v) in sums.iter_mut().zip(chunk) {
-                *sum += v.f64() * v.f64();
-            }
+        let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
+        let (fours, rest) = self.values.as_chunks::<4>();
+        for [a, b, c, d] in fours {
+            let (ab, cd) = (f64x2::new([a.f64(), b.f64()]), f64x2::new([c.f64(), d.f64()]));
+            low += ab * ab;
+            high += cd * cd;
         }
-        let rest: f64 = chunks.remainder().iter().map(|v| v.f64() * v.f64()).sum();
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+        let rest: f64 = rest.iter().map(|v| v.f64() * v.f64()).sum();
+        let ([a, b], [c, d]) = (low.to_array(), high.to_array());
+        (a + b) + (c + d) + rest
     }
 
     /// A number not below the squared norm where squares leave the range of f64 from below: there `norm_squared` may

@@ -5,6 +5,8 @@
 //! `S` in the same touch, so that the certificate costs no second cache miss and cannot be forgotten.
 
 mod pages;
+#[cfg(test)]
+mod tests;
 
 use crate::example::{Features, Value};
 use crate::round::Vector;

@@ -11,6 +11,9 @@
 //! better, whatever algorithm made the predictions `z_t`. The scalars are here; `S` lies in the
 //! learner's slots. Ledgers add.
 
+#[cfg(test)]
+mod tests;
+
 use super::{Comparator, Sum, round_down, round_up};
 use crate::learner::OwnBook;
 use crate::round::{Entered, Vector};
