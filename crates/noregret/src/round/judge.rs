@@ -67,7 +67,8 @@ impl Judge<'_> {
         model: Option<f64>,
     ) -> Result<(), Diverged> {
         let (loss, slope, floor, norm_squared) = (0.0, 0.0, 0.0, 0.0);
-        let fits = z.abs() <= LARGEST;
+        // A weight that is not finite makes a NaN of the loss.
+        let fits = z.abs() + weight * loss <= LARGEST;
         if !fits {
             return Err(Diverged { z, loss });
         }
