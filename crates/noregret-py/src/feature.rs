@@ -188,20 +188,18 @@ impl Maker {
         if !self.plain || x.len() != self.last.len() {
             return false;
         }
-        self.values.clear();
-        let mut usable = true;
-        for ((key, value), known) in x.iter().zip(&self.keys) {
+        // Little besides Python's own functions, which are called seven times a feature.
+        self.values.resize(self.last.len(), 0.0);
+        let mut read = 0;
+        for ((place, known), (key, value)) in self.values.iter_mut().zip(&self.keys).zip(x.iter()) {
             match (known, value.cast_exact::<PyFloat>()) {
-                (Some((known, _)), Ok(value)) if known.is(&key) => {
-                    let value = value.value();
-                    // Neither 0 nor infinite; what is tiny goes the long way too.
-                    usable &= value.is_normal();
-                    self.values.push(value);
-                }
+                (Some((known, _)), Ok(value)) if known.is(&key) => *place = value.value(),
                 _ => return false,
             }
+            read += 1;
         }
-        usable && self.values.len() == self.last.len()
+        // Neither 0 nor infinite; what is tiny goes the long way too.
+        read == self.last.len() && self.values.iter().all(|value| value.is_normal())
     }
 
     /// Finds the order of the row's places, unless it is that of the row before.

@@ -7,10 +7,14 @@ use noregret::loss::Task;
 use noregret::multiclass::Pupil;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 
 /// One label as the library has it.
 pub(crate) fn label(y: &Bound<'_, PyAny>) -> PyResult<Label> {
+    // Python would make a number of it first.
+    if let Ok(truth) = y.cast_exact::<PyBool>() {
+        return Ok(Label::Number(f64::from(u8::from(truth.is_true()))));
+    }
     if let Ok(text) = y.cast::<PyString>() {
         return Ok(Label::Name(text.to_str()?.into()));
     }

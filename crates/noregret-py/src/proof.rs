@@ -12,7 +12,7 @@ use noregret::regret::{self, Comparator};
 use noregret::report::progress::{decimal, radius as shown};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyInt};
 use serde::{Deserialize, Serialize};
 
 /// A certificate that leaves more than this part of the loss open is called loose.
@@ -424,6 +424,12 @@ impl Ledger {
         let mut ledger = self.ledger.clone();
         ledger.merge(&other.ledger);
         Ok(Py::new(py, Self { ledger, terms })?.into_any())
+    }
+
+    /// `sum` begins with 0, to which a ledger adds nothing.
+    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let nothing = other.cast_exact::<PyInt>().is_ok() && other.extract::<i64>().is_ok_and(|n| n == 0);
+        Ok(if nothing { slf.clone().into_any().unbind() } else { slf.py().NotImplemented() })
     }
 
     fn _repr_html_(&self) -> String {

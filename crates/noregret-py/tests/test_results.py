@@ -52,6 +52,21 @@ def test_a_curve_is_the_certificate_at_every_radius(stream):
         learner.curve([-1.0])
 
 
+def test_ledgers_are_summed(stream):
+    learners = [noregret.Learner("projected-ogd", "hinge") for _ in range(3)]
+    X, y = stream
+    for learner in learners:
+        learner.learn_many(X, y)
+    first, second, third = (learner.ledger for learner in learners)
+    assert sum([first, second, third]) == first + second + third
+    assert sum([first]) == first
+    for other in (1, 0.0, False, "0", None):
+        with pytest.raises(TypeError):
+            other + first
+        with pytest.raises(TypeError):
+            first + other
+
+
 def test_ledgers_and_certificates_are_copied_exactly(stream):
     X, y = stream
     for settings in ({}, {"learner": "perceptron"}, {"loss": "hinge", "learner": "ftrl", "radius": 3}):

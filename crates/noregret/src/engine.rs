@@ -26,7 +26,7 @@ use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Judge, Machine, Vector};
+use crate::round::{Diverged, Entered, Judge, Machine, Vector};
 use average::AVERAGED;
 pub(crate) use late::LATE;
 use passes::FirstPass;
@@ -45,6 +45,8 @@ pub struct Engine {
     /// The current part of the stream.
     blocks: Blocks,
     tally: Tally,
+    /// Room for rounds that are entered together; empty between calls.
+    waiting: Vec<Entered>,
     /// A ledger of what came before the current part.
     base: Option<Ledger>,
     /// Another ledger of what came before: that of its last complete pass, which proves more.
@@ -116,6 +118,7 @@ impl Engine {
             machine,
             blocks: Blocks::default(),
             tally,
+            waiting: Vec::new(),
             base: None,
             base_latest: None,
             origin: None,
@@ -166,6 +169,7 @@ impl Engine {
             let to = from + until.min(rows.len() - from);
             let mut judge = Judge {
                 loss: &*self.loss,
+                waiting: &mut self.waiting,
                 book: self.blocks.open(),
                 tally: &mut self.tally,
                 noted: noted.as_deref_mut(),

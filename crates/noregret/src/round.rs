@@ -61,31 +61,66 @@ pub fn learn<L: Learner, V: Value>(
     rows: Rows<'_, V>,
     judge: &mut Judge<'_>,
 ) -> Result<(), (usize, Diverged)> {
+    let done = play(learner, slots, rows, judge);
+    judge.finish();
+    done
+}
+
+/// The rounds, which may be waiting to be entered when it ends.
+#[inline(always)]
+fn play<L: Learner, V: Value>(
+    learner: &mut L,
+    slots: &mut Slots<L::Slot>,
+    rows: Rows<'_, V>,
+    judge: &mut Judge<'_>,
+) -> Result<(), (usize, Diverged)> {
+    let floored = judge.loss.floored();
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
     // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
     // the loss a floor of its own, whose rounding is measured by it) or is longer.
     let mut longest = 0.0;
+    // Where a loss is flat, its slope is 0 in most rounds of a good model: there the row's rough length comes with the
+    // prediction, by the values that are at hand.
+    let kink = judge.loss.kink(1.0);
+    let flat = L::RESTS && !floored && kink.is_some_and(|kink| kink.left == 0.0 || kink.right == 0.0);
     for k in 0..rows.len() {
         let row = rows.row(k);
-        if k + 1 < rows.len() {
+        if L::FETCHES && k + 1 < rows.len() {
             learner.fetch(slots, rows.row(k + 1).x);
         }
-        let z = learner.foresee(slots, row.x);
-        let Told { value: loss, slope, floor } = judge.told(z, row.y);
-        let norm_squared = if L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {
-            0.0
+        let (z, rough) = if flat {
+            learner.foresee_roughly(slots, row.x)
         } else {
-            let norm_squared = row.x.norm_squared();
-            if row.weight > 0.0 && norm_squared > longest {
-                longest = norm_squared;
-            }
-            norm_squared + bias
+            (learner.foresee(slots, row.x), f64::INFINITY)
         };
+        let Told { value: loss, slope } = judge.told(z, row.y);
+        if flat && slope == 0.0 && loss == 0.0 && V::surely_at_most(rough, row.x.values.len(), longest) {
+            judge
+                .enter_quiet(z, row.y, row.weight, learner.norm_squared())
+                .map_err(|diverged| (k, diverged))?;
+            if row.weight > 0.0 {
+                let Row { y, weight, .. } = row;
+                let outcome = Outcome { z, now: z, y, weight, slope: 0.0, norm_squared: 0.0 };
+                learner.update(slots, row.x, &outcome);
+            }
+            continue;
+        }
+        let floor = judge.floor(floored, row.y);
+        let norm_squared =
+            if !flat && L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {
+                0.0
+            } else {
+                let norm_squared = row.x.norm_squared();
+                if row.weight > 0.0 && norm_squared > longest {
+                    longest = norm_squared;
+                }
+                norm_squared + bias
+            };
         let model = learner.norm_squared();
         let Row { y, weight, .. } = row;
         let entered = noticed(norm_squared, slope, row.x);
         judge
-            .enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
+            .enter(Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
             .map_err(|diverged| (k, diverged))?;
         if weight > 0.0 {
             learner.update(
@@ -121,11 +156,13 @@ pub fn learn_late<L: Learner, V: Value>(
 ) -> Result<(), Diverged> {
     let Late { x, z, y, weight } = round;
     let now = learner.foresee(slots, x);
-    let Told { value: loss, slope, floor } = judge.told(z, y);
+    let Told { value: loss, slope } = judge.told(z, y);
+    let floor = judge.loss.floor(y);
     let norm_squared = x.norm_squared() + if slots.bias.is_some() { 1.0 } else { 0.0 };
     let model = learner.norm_squared();
     let entered = noticed(norm_squared, slope, x);
-    judge.enter(&Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })?;
+    judge.enter(Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })?;
+    judge.finish();
     if weight > 0.0 {
         learner.update(slots, x, &Outcome { z, now, y, weight, slope: weight * slope, norm_squared });
     }

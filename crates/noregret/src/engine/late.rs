@@ -33,7 +33,13 @@ impl Engine {
         };
         limit::check(self.entry.name, self.largest_dimension(), row)?;
         let book = self.blocks.open();
-        let mut judge = Judge { loss: &*self.loss, book, tally: &mut self.tally, noted: None };
+        let mut judge = Judge {
+            loss: &*self.loss,
+            waiting: &mut self.waiting,
+            book,
+            tally: &mut self.tally,
+            noted: None,
+        };
         let done =
             self.machine.learn_late(Late { x, z, y, weight }, &mut judge).map_err(|diverged| (0, diverged));
         self.explain(done)?;

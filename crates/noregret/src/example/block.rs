@@ -11,44 +11,59 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
     const NAME: &'static str;
     /// The value as f64, exactly.
     fn f64(self) -> f64;
-    /// The sum of the squares in this type, in several chains, and what it may be off by: a part of
-    /// itself, and a remainder where squares underflow.
-    fn rough_squares(values: &[Self]) -> (f64, f64, f64);
+    /// Sums of squares in this type.
+    type Lanes: Copy + Default;
+    /// Adds the squares of four values.
+    fn add_squares(lanes: &mut Self::Lanes, values: &[Self; 4]);
+    /// The sum of these, and of the squares of some more values.
+    fn sum_squares(lanes: Self::Lanes, rest: &[Self]) -> f64;
+    /// Whether the sum of `count` squares is surely at most `this`, where it is `rough` in this type, summed in four
+    /// chains or more.
+    fn surely_at_most(rough: f64, count: usize, this: f64) -> bool;
+    /// The sum of the squares in this type.
+    #[inline]
+    fn rough_squares(values: &[Self]) -> f64 {
+        let (mut even, mut odd) = (Self::Lanes::default(), Self::Lanes::default());
+        let (lanes, rest) = values.as_chunks::<4>();
+        let (pairs, one) = lanes.as_chunks::<2>();
+        for [a, b] in pairs {
+            Self::add_squares(&mut even, a);
+            Self::add_squares(&mut odd, b);
+        }
+        for four in one {
+            Self::add_squares(&mut even, four);
+        }
+        Self::sum_squares(even, rest) + Self::sum_squares(odd, &[])
+    }
 }
 
-/// See [`Value::rough_squares`]: products and sums lose half an epsilon each, a square at most the least
-/// normal number. The part is generous, so that a length computed in f64 is covered with its own rounding.
-macro_rules! rough_squares {
-    ($float:ty, $lanes:ty, $width:literal) => {
-        #[inline]
-        fn rough_squares(values: &[Self]) -> (f64, f64, f64) {
-            let (mut even, mut odd, mut rest) = (<$lanes>::ZERO, <$lanes>::ZERO, 0.0);
-            let square = |lanes: &[$float; $width]| <$lanes>::new(*lanes) * <$lanes>::new(*lanes);
-            let (lanes, last) = values.as_chunks::<$width>();
-            let (pairs, one) = lanes.as_chunks::<2>();
-            for [a, b] in pairs {
-                even += square(a);
-                odd += square(b);
-            }
-            for lanes in one {
-                even += square(lanes);
-            }
-            for v in last {
-                rest += v * v;
-            }
-            let n = values.len() as f64;
-            (
-                ((even + odd).reduce_add() + rest).into(),
-                (n / 2.0 + 16.0) * f64::from(<$float>::EPSILON),
-                n * f64::from(<$float>::MIN_POSITIVE),
-            )
+/// See [`Value::surely_at_most`]: products and sums lose half an epsilon each, a square at most the least normal
+/// number. The part is generous, so that a length computed in f64 is covered with its own rounding.
+macro_rules! surely_at_most {
+    ($float:ty) => {
+        #[inline(always)]
+        fn surely_at_most(rough: f64, count: usize, this: f64) -> bool {
+            let n = count as f64;
+            let (part, remainder) =
+                ((n / 2.0 + 16.0) * f64::from(<$float>::EPSILON), n * f64::from(<$float>::MIN_POSITIVE));
+            rough * (1.0 + part) + remainder <= this
         }
     };
 }
 
 impl Value for f32 {
     const NAME: &'static str = "f32";
-    rough_squares!(f32, f32x4, 4);
+    type Lanes = f32x4;
+    #[inline(always)]
+    fn add_squares(lanes: &mut f32x4, values: &[f32; 4]) {
+        *lanes += f32x4::new(*values) * f32x4::new(*values);
+    }
+    #[inline(always)]
+    fn sum_squares(lanes: f32x4, rest: &[f32]) -> f64 {
+        let rest: f32 = rest.iter().map(|v| v * v).sum();
+        f64::from(lanes.reduce_add() + rest)
+    }
+    surely_at_most!(f32);
     #[inline(always)]
     fn f64(self) -> f64 {
         f64::from(self)
@@ -57,7 +72,18 @@ impl Value for f32 {
 
 impl Value for f64 {
     const NAME: &'static str = "f64";
-    rough_squares!(f64, f64x2, 2);
+    type Lanes = [f64x2; 2];
+    #[inline(always)]
+    fn add_squares(lanes: &mut [f64x2; 2], &[a, b, c, d]: &[f64; 4]) {
+        let (low, high) = (f64x2::new([a, b]), f64x2::new([c, d]));
+        lanes[0] += low * low;
+        lanes[1] += high * high;
+    }
+    #[inline(always)]
+    fn sum_squares(lanes: [f64x2; 2], rest: &[f64]) -> f64 {
+        (lanes[0] + lanes[1]).reduce_add() + rest.iter().map(|v| v * v).sum::<f64>()
+    }
+    surely_at_most!(f64);
     #[inline(always)]
     fn f64(self) -> f64 {
         self
@@ -98,15 +124,16 @@ impl<'a, V: Value> Features<'a, V> {
     /// The squared Euclidean norm.
     #[inline]
     pub fn norm_squared(self) -> f64 {
-        let mut sums = [0.0; 4];
-        let mut chunks = self.values.chunks_exact(4);
-        for chunk in &mut chunks {
-            for (sum, v) in sums.iter_mut().zip(chunk) {
-                *sum += v.f64() * v.f64();
-            }
+        let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
+        let (fours, rest) = self.values.as_chunks::<4>();
+        for [a, b, c, d] in fours {
+            let (ab, cd) = (f64x2::new([a.f64(), b.f64()]), f64x2::new([c.f64(), d.f64()]));
+            low += ab * ab;
+            high += cd * cd;
         }
-        let rest: f64 = chunks.remainder().iter().map(|v| v.f64() * v.f64()).sum();
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+        let rest: f64 = rest.iter().map(|v| v.f64() * v.f64()).sum();
+        let ([a, b], [c, d]) = (low.to_array(), high.to_array());
+        (a + b) + (c + d) + rest
     }
 
     /// A number not below the squared norm where squares leave the range of f64 from below: there `norm_squared` may
@@ -121,8 +148,7 @@ impl<'a, V: Value> Features<'a, V> {
     /// close to call.
     #[inline]
     pub fn surely_not_longer(self, than: f64) -> bool {
-        let (rough, relative, absolute) = V::rough_squares(self.values);
-        rough * (1.0 + relative) + absolute <= than
+        V::surely_at_most(V::rough_squares(self.values), self.values.len(), than)
     }
 
     /// The largest absolute value.

@@ -52,11 +52,38 @@ impl Default for Scaled {
     }
 }
 
+/// The features of a step. A function of its own, so that its loop has the registers that it wants.
+#[inline(never)]
+fn shift<M: Mean, V: Value>(
+    slots: &mut Slots<Weight<M>>,
+    x: Features<'_, V>,
+    slope: f64,
+    dv: f64,
+    sum_a: f64,
+) {
+    slots.enter_briefly(x, slope, |cell, xi| {
+        let change = dv * xi;
+        cell.state.v += change;
+        cell.state.mean.add(sum_a * change);
+    });
+}
+
 impl Scaled {
     /// `<w, x>`.
     #[inline(always)]
     pub(crate) fn dot<M: Mean, V: Value>(&self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
         self.a * slots.dot(x, |c| c.state.v)
+    }
+
+    /// The same, and the row's rough squares.
+    #[inline(always)]
+    pub(crate) fn dot_roughly<M: Mean, V: Value>(
+        &self,
+        slots: &Slots<Weight<M>>,
+        x: Features<'_, V>,
+    ) -> (f64, f64) {
+        let (sum, rough) = slots.dot_roughly(x, |c| c.state.v);
+        (self.a * sum, rough)
     }
 
     /// Opens round `t`: `w_t` joins the average. Returns `t`.
@@ -87,12 +114,7 @@ impl Scaled {
                 }
             }
             let dv = -step / self.a;
-            let sum_a = self.sum_a;
-            slots.enter_briefly(x, outcome.slope, |cell, xi| {
-                let change = dv * xi;
-                cell.state.v += change;
-                cell.state.mean.add(sum_a * change);
-            });
+            shift(slots, x, outcome.slope, dv, self.sum_a);
             let before = self.q;
             self.q = before - 2.0 * step * outcome.now + grown;
             self.drift += LOST * (before + grown);

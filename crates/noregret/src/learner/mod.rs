@@ -114,12 +114,13 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// computed.
     const RESTS: bool = false;
 
+    /// Whether the next row is told to [`Learner::fetch`].
+    const FETCHES: bool = size_of::<Cell<Self::Slot>>() > 32;
+
     /// Told of the next row before this one is learned: a large slot had better be on its way by then.
     #[inline(always)]
     fn fetch<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
-        if size_of::<Cell<Self::Slot>>() > 32 {
-            slots.fetch(x);
-        }
+        slots.fetch(x);
     }
 
     /// `<w, x>` for the current iterate. Asking never changes the model.
@@ -129,6 +130,11 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// update of the same row, which follows unless the row has no weight.
     fn foresee<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64 {
         self.predict(slots, x)
+    }
+
+    /// The same number, and the sum of squares that [`Value::surely_at_most`] judges.
+    fn foresee_roughly<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> (f64, f64) {
+        (self.foresee(slots, x), V::rough_squares(x.values))
     }
 
     /// Moves to the next iterate. Must bring `outcome.slope * x` into the ledger by one call of

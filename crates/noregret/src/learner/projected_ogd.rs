@@ -69,6 +69,9 @@ struct ProjectedOgd<M> {
     gradient_bound: Option<f64>,
     /// The largest `|g|^2` so far.
     largest: f64,
+    /// The step's length for `t = 1` and a slope of 1, until `largest` grows.
+    #[serde(skip)]
+    pace: Option<f64>,
     #[serde(skip)]
     mean: PhantomData<M>,
 }
@@ -81,8 +84,20 @@ impl<M> ProjectedOgd<M> {
             eta: setup.parameters.number(ENTRY.parameters, "eta"),
             gradient_bound: setup.parameters.number(ENTRY.parameters, "gradient-bound"),
             largest: 0.0,
+            pace: None,
             mean: PhantomData,
         }
+    }
+
+    /// A root and a division that hardly any round changes; in every round, the step would wait for them.
+    #[cold]
+    fn find_pace(&mut self) -> f64 {
+        let pace = self.eta.unwrap_or_else(|| {
+            let g = self.gradient_bound.unwrap_or(self.largest.sqrt());
+            if g > 0.0 { std::f64::consts::SQRT_2 * self.radius / g } else { 0.0 }
+        });
+        self.pace = Some(pace);
+        pace
     }
 }
 
@@ -94,17 +109,32 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
         self.w.dot(slots, x)
     }
 
+    #[inline(always)]
+    fn foresee<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> f64 {
+        self.w.dot(slots, x)
+    }
+
+    #[inline(always)]
+    fn foresee_roughly<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> (f64, f64) {
+        self.w.dot_roughly(slots, x)
+    }
+
+    #[inline(always)]
     fn update<V: Value>(&mut self, slots: &mut Slots<Weight<M>>, x: Features<'_, V>, o: &Outcome) {
         let t = self.w.begin();
         if o.slope == 0.0 {
             return self.w.step(slots, x, o, 0.0, Some(self.radius));
         }
-        self.largest = self.largest.max(o.slope * o.slope * o.norm_squared);
-        let eta = self.eta.unwrap_or_else(|| {
-            let g = self.gradient_bound.unwrap_or(self.largest.sqrt());
-            if g > 0.0 { std::f64::consts::SQRT_2 * self.radius / g } else { 0.0 }
-        });
-        self.w.step(slots, x, o, eta / t.sqrt() * o.slope, Some(self.radius));
+        let gradient = o.slope * o.slope * o.norm_squared;
+        if gradient > self.largest {
+            self.largest = gradient;
+            self.pace = None;
+        }
+        let pace = match self.pace {
+            Some(pace) => pace,
+            None => self.find_pace(),
+        };
+        self.w.step(slots, x, o, pace / t.sqrt() * o.slope, Some(self.radius));
     }
 
     fn weight(&self, cell: &Cell<Weight<M>>) -> f64 {
@@ -134,6 +164,7 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
             eta: first.eta,
             gradient_bound: first.gradient_bound,
             largest: largest(parts, |learner| learner.largest),
+            pace: None,
             mean: PhantomData,
         })
     }

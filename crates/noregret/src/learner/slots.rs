@@ -5,10 +5,13 @@
 //! `S` in the same touch, so that the certificate costs no second cache miss and cannot be forgotten.
 
 mod pages;
+#[cfg(test)]
+mod tests;
 
 use crate::example::{Features, Value};
 use crate::round::Vector;
 use std::fmt::Debug;
+use wide::f64x2;
 
 /// The state a learner keeps for one feature, as a fixed list of named numbers.
 pub trait Slot: Copy + Default + Send + Sync + 'static {
@@ -65,32 +68,51 @@ impl<T: Slot> Slots<T> {
     /// `sum of read(cell_i) x_i`, the bias included. Features never seen count as 0.
     #[inline(always)]
     pub fn dot<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> f64 {
-        let cells = self.cells.as_slice();
-        let values = &x.values[..x.indices.len()];
-        // Four accumulators: one chain of additions would wait for each addition's latency.
-        let mut sums = [0.0; 4];
-        let (mut i4, mut v4) = (x.indices.chunks_exact(4), values.chunks_exact(4));
-        for (i, v) in (&mut i4).zip(&mut v4) {
-            // Where one is beyond, so are all that follow it.
-            let (Some(a), Some(b), Some(c), Some(d)) = (
-                cells.get(i[0] as usize),
-                cells.get(i[1] as usize),
-                cells.get(i[2] as usize),
-                cells.get(i[3] as usize),
-            ) else {
-                return self.dot_of_seen(x, read);
-            };
-            sums[0] += read(a) * v[0].f64();
-            sums[1] += read(b) * v[1].f64();
-            sums[2] += read(c) * v[2].f64();
-            sums[3] += read(d) * v[3].f64();
+        match self.dot_beside(x, &read, |_| ()) {
+            Some(sum) => sum,
+            None => self.dot_of_seen(x, read),
         }
-        let mut sum = self.bias.as_ref().map_or(0.0, &read);
-        for (&i, v) in i4.remainder().iter().zip(v4.remainder()) {
+    }
+
+    /// The same number, and the row's [rough squares](Value::rough_squares) by the way.
+    #[inline(always)]
+    pub fn dot_roughly<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
+        let mut lanes = V::Lanes::default();
+        match self.dot_beside(x, &read, |four| V::add_squares(&mut lanes, four)) {
+            Some(sum) => (sum, V::sum_squares(lanes, x.values.as_chunks::<4>().1)),
+            None => (self.dot_of_seen(x, read), V::rough_squares(x.values)),
+        }
+    }
+
+    /// The sum, with something else done to the values by the way; none if a feature was never seen.
+    #[inline(always)]
+    fn dot_beside<V: Value>(
+        &self,
+        x: Features<'_, V>,
+        read: &impl Fn(&Cell<T>) -> f64,
+        mut beside: impl FnMut(&[V; 4]),
+    ) -> Option<f64> {
+        let cells = self.cells.as_slice();
+        // Four accumulators: one chain of additions would wait for each addition's latency. They are neighbours in
+        // pairs, as the values are.
+        let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
+        let (i4, i_rest) = x.indices.as_chunks::<4>();
+        let (v4, v_rest) = x.values[..x.indices.len()].as_chunks::<4>();
+        for (i, v) in i4.iter().zip(v4) {
+            // Where one is beyond, so are all that follow it.
+            let (a, b) = (cells.get(i[0] as usize)?, cells.get(i[1] as usize)?);
+            let (c, d) = (cells.get(i[2] as usize)?, cells.get(i[3] as usize)?);
+            low += f64x2::new([read(a), read(b)]) * f64x2::new([v[0].f64(), v[1].f64()]);
+            high += f64x2::new([read(c), read(d)]) * f64x2::new([v[2].f64(), v[3].f64()]);
+            beside(v);
+        }
+        let mut sum = self.bias.as_ref().map_or(0.0, read);
+        for (&i, v) in i_rest.iter().zip(v_rest) {
             let Some(cell) = cells.get(i as usize) else { break };
             sum += read(cell) * v.f64();
         }
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + sum
+        let ([a, b], [c, d]) = (low.to_array(), high.to_array());
+        Some((a + b) + (c + d) + sum)
     }
 
     /// The same for a row with features that were never seen, which are its last.
@@ -137,7 +159,16 @@ impl<T: Slot> Slots<T> {
     ) {
         self.grow(x.end());
         let cells = self.cells.as_mut_slice();
-        for (&i, v) in x.indices.iter().zip(x.values) {
+        let (i4, i_rest) = x.indices.as_chunks::<4>();
+        let (v4, v_rest) = x.values[..x.indices.len()].as_chunks::<4>();
+        for (i, v) in i4.iter().zip(v4) {
+            for k in 0..4 {
+                let (cell, v) = (&mut cells[i[k] as usize], v[k].f64());
+                cell.s += alpha * v;
+                step(cell, v);
+            }
+        }
+        for (&i, v) in i_rest.iter().zip(v_rest) {
             let (cell, v) = (&mut cells[i as usize], v.f64());
             cell.s += alpha * v;
             step(cell, v);

@@ -39,6 +39,10 @@ impl Loss for Absolute {
         0.0
     }
 
+    fn floored(&self) -> bool {
+        false
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)
     }

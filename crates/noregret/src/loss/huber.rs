@@ -47,6 +47,10 @@ impl Loss for Huber {
         0.0
     }
 
+    fn floored(&self) -> bool {
+        false
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(self.delta)
     }

@@ -29,11 +29,7 @@ impl Loss for Logistic {
     fn told(&self, z: f64, y: f64) -> Told {
         let m = y * z;
         let e = (-m.abs()).exp();
-        Told {
-            value: e.ln_1p() + (-m).max(0.0),
-            slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e),
-            floor: 0.0,
-        }
+        Told { value: e.ln_1p() + (-m).max(0.0), slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e) }
     }
 
     fn accepts(&self, y: f64) -> bool {
@@ -42,6 +38,10 @@ impl Loss for Logistic {
 
     fn floor(&self, _y: f64) -> f64 {
         0.0
+    }
+
+    fn floored(&self) -> bool {
+        false
     }
 
     fn lipschitz(&self) -> Option<f64> {

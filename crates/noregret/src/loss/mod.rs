@@ -74,12 +74,16 @@ pub trait Loss: Send + Sync {
     /// Value, slope and floor at once: a round asks for all three, and they may share their work. The
     /// numbers are those of the single functions.
     fn told(&self, z: f64, y: f64) -> Told {
-        Told { value: self.value(z, y), slope: self.slope(z, y), floor: self.floor(y) }
+        Told { value: self.value(z, y), slope: self.slope(z, y) }
     }
     /// Whether `y` is a label this loss can take.
     fn accepts(&self, y: f64) -> bool;
     /// `inf` over `z` of the loss; minus infinity where there is none.
     fn floor(&self, y: f64) -> f64;
+    /// Whether the floor is another number than 0 for some label.
+    fn floored(&self) -> bool {
+        true
+    }
     /// The largest `|slope|`, where there is one.
     fn lipschitz(&self) -> Option<f64>;
     /// `sup_z (a z - value(z, y))`; `None` where it is infinite.
@@ -99,15 +103,14 @@ pub trait Loss: Send + Sync {
     fn entry(&self) -> &'static Entry;
 }
 
-/// What a loss says of one prediction.
+/// What a loss says of one prediction: two numbers, which are returned in registers. A third would send all of them
+/// through memory, where the next step of the learner would wait for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Told {
     /// [`Loss::value`].
     pub value: f64,
     /// [`Loss::slope`].
     pub slope: f64,
-    /// [`Loss::floor`].
-    pub floor: f64,
 }
 
 /// A loss of two straight lines: `max(left (z - at), right (z - at))`.
@@ -295,6 +298,7 @@ mod tests {
     fn the_floor_is_below_every_value_and_approached() {
         sweep(|loss, z, _, y| {
             let floor = loss.floor(y);
+            assert!(loss.floored() || floor == 0.0, "{}", loss.entry().name);
             assert!(loss.value(z, y) >= floor - 1e-14, "{} {z} {y}", loss.entry().name);
             // The least value lies at y, at ln y, or far out on one side.
             let at = [y, y.abs().ln().max(-745.0), 1e3, -1e3, 1e300, -1e300];

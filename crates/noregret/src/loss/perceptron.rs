@@ -33,6 +33,10 @@ impl Loss for Perceptron {
         0.0
     }
 
+    fn floored(&self) -> bool {
+        false
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(1.0)
     }

@@ -52,6 +52,10 @@ impl Loss for Quantile {
         0.0
     }
 
+    fn floored(&self) -> bool {
+        false
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         Some(self.tau.max(1.0 - self.tau))
     }

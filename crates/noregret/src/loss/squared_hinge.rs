@@ -34,6 +34,10 @@ impl Loss for SquaredHinge {
         0.0
     }
 
+    fn floored(&self) -> bool {
+        false
+    }
+
     fn lipschitz(&self) -> Option<f64> {
         None
     }

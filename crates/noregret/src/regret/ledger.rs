@@ -11,6 +11,9 @@
 //! better, whatever algorithm made the predictions `z_t`. The scalars are here; `S` lies in the
 //! learner's slots. Ledgers add.
 
+#[cfg(test)]
+mod tests;
+
 use super::{Comparator, Sum, round_down, round_up};
 use crate::learner::OwnBook;
 use crate::round::{Entered, Vector};
@@ -80,9 +83,46 @@ impl Default for Book {
 }
 
 impl Book {
+    /// Enters rounds in their order, as [`Book::enter`] and [`Book::pass_over`] would one by one, to the bit. What
+    /// rounds of weight 1 have in common is done once for all of them.
+    pub fn enter_all(&mut self, rounds: &[Entered]) {
+        if rounds.iter().any(|r| r.weight != 1.0 || r.floor != 0.0 || r.model.is_none()) {
+            for r in rounds {
+                if r.weight > 0.0 {
+                    self.enter(r);
+                } else {
+                    self.pass_over();
+                }
+            }
+            return;
+        }
+        let Some(last) = rounds.last() else { return };
+        let before = self.rounds;
+        self.examples += rounds.len() as u64;
+        self.rounds += rounds.len() as u64;
+        self.weight.add_ones(rounds.len() as u64);
+        self.meet_weight(before, last.weight);
+        if let Some(penalty) = &mut self.penalty {
+            let mut sum = *penalty;
+            for q in rounds.iter().filter_map(|r| r.model) {
+                sum.add(q / 2.0);
+            }
+            *penalty = sum;
+        }
+        let (mut longest, mut label) = (self.longest_squared, self.largest_label);
+        for r in rounds {
+            longest = larger(longest, r.norm_squared);
+            label = larger(label, r.y.abs());
+        }
+        (self.longest_squared, self.largest_label) = (longest, label);
+        for r in rounds {
+            self.enter_slope(r);
+        }
+    }
+
     /// Enters one round with a weight above 0.
-    #[inline]
     pub fn enter(&mut self, r: &Entered) {
+        let before = self.rounds;
         self.examples += 1;
         self.rounds += 1;
         self.weight.add(r.weight);
@@ -91,16 +131,26 @@ impl Book {
             (penalty, None) => *penalty = None,
             (None, _) => {}
         }
-        self.longest_squared = self.longest_squared.max(r.norm_squared);
-        if self.rounds == 1 {
-            (self.heaviest, self.lightest) = (r.weight, r.weight);
-        }
-        self.heaviest = self.heaviest.max(r.weight);
-        self.lightest = self.lightest.min(r.weight);
-        self.largest_label = self.largest_label.max(r.y.abs());
+        self.longest_squared = larger(self.longest_squared, r.norm_squared);
+        self.meet_weight(before, r.weight);
+        self.largest_label = larger(self.largest_label, r.y.abs());
         if r.floor != 0.0 {
             self.enter_floor(r);
         }
+        self.enter_slope(r);
+    }
+
+    fn meet_weight(&mut self, rounds_before: u64, weight: f64) {
+        if rounds_before == 0 {
+            (self.heaviest, self.lightest) = (weight, weight);
+        }
+        self.heaviest = self.heaviest.max(weight);
+        self.lightest = self.lightest.min(weight);
+    }
+
+    /// What depends on the loss and its slope.
+    #[inline(always)]
+    fn enter_slope(&mut self, r: &Entered) {
         // A round that lost nothing and has no slope adds 0 to every sum: with hinge loss, most rounds
         // of a good model.
         if r.loss == 0.0 && r.slope == 0.0 {
@@ -113,7 +163,7 @@ impl Book {
         self.k.add(loss - product);
         self.magnitude += loss.abs() + product.abs();
         let gradient = alpha * alpha * r.norm_squared;
-        self.gradient_squared = self.gradient_squared.max(gradient);
+        self.gradient_squared = larger(self.gradient_squared, gradient);
         self.squares.add(gradient);
         // Not the root of `gradient`, whose square leaves the range of f64 first.
         self.reach += alpha.abs() * r.norm_squared.sqrt();
@@ -216,6 +266,12 @@ impl Book {
         let best = round_down(round_down(total.max(floor)) / n);
         best.is_finite().then_some(best)
     }
+}
+
+/// The larger of two numbers of which the first is one: an instruction, where `f64::max` takes five.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 /// What a lower bound is made of besides the vector, and what its rounding is measured by.

@@ -41,6 +41,35 @@ impl Tally {
         Self::new(self.task, self.scores.is_some())
     }
 
+    /// Counts rows in their order, each as [`Tally::enter`] takes it.
+    pub fn enter_all(&mut self, rows: impl Iterator<Item = (f64, f64, f64, f64)> + Clone) {
+        if self.task == Task::Real {
+            return rows.for_each(|(z, y, weight, slope)| self.enter(z, y, weight, slope));
+        }
+        let (mut count, mut mistakes, mut errors, mut changes) = (0, 0, 0, 0);
+        // No label equals NaN.
+        let mut previous = self.previous.unwrap_or(f64::NAN);
+        for (z, y, weight, _) in rows.clone() {
+            self.labels.enter_sign(y, weight);
+            count += 1;
+            mistakes += u64::from(y * z <= 0.0);
+            errors += u64::from((z >= 0.0) != (y > 0.0));
+            changes += u64::from(previous != y);
+            previous = y;
+        }
+        if count == 0 {
+            return;
+        }
+        self.rows += count;
+        self.mistakes += mistakes;
+        self.errors += errors;
+        self.previous_errors += changes;
+        self.previous = Some(previous);
+        if let Some(scores) = &mut self.scores {
+            rows.for_each(|(z, y, weight, slope)| scores.enter(z, y, weight, slope));
+        }
+    }
+
     /// Counts one row: its prediction, its label, its weight, and the slope of the loss before the
     /// weight. A row of weight 0 is a row, and may be a mistake or an error, but is no part of weighted
     /// statistics.
@@ -220,6 +249,23 @@ mod tests {
         assert_eq!((bins[7].positive, bins[2].positive), (Some(0.25), Some(0.0)));
         assert_eq!((bins[9].prediction, bins[9].positive), (Some(1.0), Some(1.0)));
         assert_eq!((bins[0].weight, bins[0].prediction, bins[0].positive), (0.0, None, None));
+    }
+
+    #[test]
+    fn rows_counted_together_are_rows_counted_singly() {
+        for task in [Task::Binary, Task::Real] {
+            let rows = random_rows(333, 2);
+            let told = |&(z, y, c): &(f64, f64, f64)| (z, y, c, -y / (1.0 + (y * z).exp()));
+            let (mut together, mut singly) = (Tally::new(task, true), Tally::new(task, true));
+            for part in rows.chunks(64) {
+                together.enter_all(part.iter().map(told));
+                for (z, y, c, slope) in part.iter().map(told) {
+                    singly.enter(z, y, c, slope);
+                }
+                together.enter_all([].into_iter());
+                assert_eq!(together, singly);
+            }
+        }
     }
 
     #[test]

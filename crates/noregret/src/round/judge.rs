@@ -9,11 +9,17 @@ use crate::report::Tally;
 /// What a round may bring at most, so that sums and squares over a whole stream stay finite.
 const LARGEST: f64 = 1e200;
 
+/// How many rounds wait until they are entered together.
+const ROUNDS: usize = 64;
+
 /// Who judges predictions. One type, so that its work melts into the loop over the rows: a call costs more there
-/// than its instructions, because the next row's weights are then asked for that much later.
+/// than its instructions, because the next row's weights are then asked for that much later. For the same reason
+/// what nobody waits for, the sums and counts, is done for many rounds at once.
 pub struct Judge<'a> {
     /// The loss.
     pub loss: &'a dyn Loss,
+    /// Rounds that are not entered yet.
+    pub waiting: &'a mut Vec<Entered>,
     /// The ledger's scalars.
     pub book: &'a mut Book,
     /// The counts.
@@ -23,20 +29,23 @@ pub struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// The floor of the loss for the label `y`.
+    #[inline(always)]
+    pub(super) fn floor(&self, floored: bool, y: f64) -> f64 {
+        if floored { self.loss.floor(y) } else { 0.0 }
+    }
+
     /// What the loss says of the prediction `z` for the label `y`.
     #[inline(always)]
     pub(super) fn told(&self, z: f64, y: f64) -> Told {
         self.loss.told(z, y)
     }
 
-    /// Enters a round in the ledger and the counts; or nothing of it, if a number leaves the range of
-    /// f64.
+    /// Takes a round for the ledger and the counts; or nothing of it, if a number leaves the range of f64. It is
+    /// in them after [`Judge::finish`].
     #[inline(always)]
-    pub(super) fn enter(&mut self, round: &Entered) -> Result<(), Diverged> {
-        let &Entered { z, y, weight, loss, slope, norm_squared, .. } = round;
-        if let Some(noted) = &mut self.noted {
-            noted.push(z);
-        }
+    pub(super) fn enter(&mut self, round: Entered) -> Result<(), Diverged> {
+        let Entered { z, weight, loss, slope, norm_squared, .. } = round;
         let alpha = weight * slope;
         let sizes = z.abs() + (weight * loss).abs() + (alpha * z).abs() + alpha * alpha * norm_squared;
         // A NaN is not below anything either.
@@ -44,12 +53,46 @@ impl Judge<'_> {
         if !fits {
             return Err(Diverged { z, loss });
         }
-        self.tally.enter(z, y, weight, slope);
-        if weight > 0.0 {
-            self.book.enter(round);
-        } else {
-            self.book.pass_over();
-        }
+        self.wait(round);
         Ok(())
+    }
+
+    /// The same for a round in which nothing is lost and nothing learned, by a row that is not the longest.
+    #[inline(always)]
+    pub(super) fn enter_quiet(
+        &mut self,
+        z: f64,
+        y: f64,
+        weight: f64,
+        model: Option<f64>,
+    ) -> Result<(), Diverged> {
+        let (loss, slope, floor, norm_squared) = (0.0, 0.0, 0.0, 0.0);
+        // A weight that is not finite makes a NaN of the loss.
+        let fits = z.abs() + weight * loss <= LARGEST;
+        if !fits {
+            return Err(Diverged { z, loss });
+        }
+        self.wait(Entered { z, y, weight, loss, slope, floor, norm_squared, model });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, round: Entered) {
+        self.waiting.push(round);
+        if self.waiting.len() >= ROUNDS {
+            self.finish();
+        }
+    }
+
+    /// Enters the rounds that wait, in their order.
+    #[inline(never)]
+    pub(super) fn finish(&mut self) {
+        let counted = self.waiting.iter().map(|r| (r.z, r.y, r.weight, r.slope));
+        self.tally.enter_all(counted);
+        self.book.enter_all(self.waiting);
+        if let Some(noted) = &mut self.noted {
+            noted.extend(self.waiting.iter().map(|round| round.z));
+        }
+        self.waiting.clear();
     }
 }
