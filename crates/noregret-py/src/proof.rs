@@ -427,9 +427,9 @@ impl Ledger {
     }
 
     /// `sum` begins with 0, to which a ledger adds nothing.
-    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> Py<PyAny> {
         let nothing = other.cast_exact::<PyInt>().is_ok() && other.extract::<i64>().is_ok_and(|n| n == 0);
-        Ok(if nothing { slf.clone().into_any().unbind() } else { slf.py().NotImplemented() })
+        if nothing { slf.clone().into_any().unbind() } else { slf.py().NotImplemented() }
     }
 
     fn _repr_html_(&self) -> String {

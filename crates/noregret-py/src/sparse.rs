@@ -116,7 +116,7 @@ impl<V: Kind> Runs<V> for Sparse<'_, V> {
         // ascend none is above the last.
         let mut ends = offsets.windows(2).filter(|w| w[0] < w[1]).map(|w| (indices[w[0]], indices[w[1] - 1]));
         let ascending = falls == falls_at_ends(offsets, indices)
-            && ends.clone().all(|(first, last)| first | last <= i32::MAX as u32);
+            && ends.clone().all(|(first, last)| i32::try_from(first | last).is_ok());
         let beyond =
             if ascending { ends.any(|(_, last)| last >= limit) } else { indices.iter().any(|&i| i >= limit) };
         let bad = infinite > 0 || beyond;

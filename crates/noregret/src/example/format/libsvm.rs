@@ -219,8 +219,10 @@ impl<V: Number> Run<V> {
 
     /// Remembers how often features looked different.
     #[inline]
-    fn compare(&mut self, features: usize, changes: usize) {
-        self.variety = (self.variety + CHANGE * changes as i32 - features as i32).max(-64);
+    fn compare(&mut self, features: usize, changed: bool) {
+        // A run has at most 256 features.
+        let alike = features as u16;
+        self.variety = (self.variety + CHANGE * i32::from(changed) - i32::from(alike)).max(-64);
         if self.variety > 0 {
             self.variety = ROWS;
         }
@@ -377,7 +379,7 @@ impl Libsvm {
                 self.sweep::<V, false>(layout, &mut rest, &mut lowest, run)
             };
             if guess {
-                run.compare(run.count - count, usize::from(matches!(swept, Swept::Other)));
+                run.compare(run.count - count, matches!(swept, Swept::Other));
             }
             match swept {
                 Swept::Row => return Ok(chunk.len() - rest.len()),

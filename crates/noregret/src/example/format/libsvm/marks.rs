@@ -61,8 +61,8 @@ impl Feature {
 pub(super) struct Marks {
     /// Where in the chunk the stretch begins.
     base: usize,
-    /// Marks, counted from there.
-    marks: [u16; STRETCH + USUAL],
+    /// Where they are, counted from there.
+    places: [u16; STRETCH + USUAL],
     count: usize,
     /// The next of them.
     next: usize,
@@ -72,7 +72,7 @@ pub(super) struct Marks {
 impl Marks {
     pub(super) fn new() -> Self {
         let features = [Feature::default(); STRETCH / 4];
-        Self { base: 0, marks: [0; STRETCH + USUAL], count: 0, next: 0, features }
+        Self { base: 0, places: [0; STRETCH + USUAL], count: 0, next: 0, features }
     }
 
     /// Finds usual features from byte `at` of the chunk on, which should be a space: those of the row that are in
@@ -86,7 +86,7 @@ impl Marks {
         indices: &Range<u32>,
     ) -> Option<(&[Feature], &'a [u8; WINDOW], usize)> {
         if self.base <= at {
-            while self.next < self.count && self.base + usize::from(self.marks[self.next]) < at {
+            while self.next < self.count && self.base + usize::from(self.places[self.next]) < at {
                 self.next += 1;
             }
         } else {
@@ -99,7 +99,7 @@ impl Marks {
             self.search(window);
         }
         let window = chunk[self.base - BEFORE..].first_chunk()?;
-        let marks = &self.marks[self.next..self.count];
+        let marks = &self.places[self.next..self.count];
         if self.base + usize::from(*marks.first()?) != at {
             return None;
         }
@@ -140,13 +140,13 @@ impl Marks {
             let count = marks.count_ones() as usize;
             let here = (STEP * k) as u16;
             let usual: &mut [u16; USUAL] =
-                self.marks[self.count..].first_chunk_mut().expect("room for the usual number of marks");
+                self.places[self.count..].first_chunk_mut().expect("room for the usual number of marks");
             for place in usual {
                 *place = here + marks.trailing_zeros() as u16;
                 marks &= marks.wrapping_sub(1);
             }
             if count > USUAL {
-                for place in &mut self.marks[self.count + USUAL..self.count + count] {
+                for place in &mut self.places[self.count + USUAL..self.count + count] {
                     *place = here + marks.trailing_zeros() as u16;
                     marks &= marks.wrapping_sub(1);
                 }
