@@ -19,7 +19,7 @@ fn round(random: &mut impl Rng, k: u64, kind: u64) -> Entered {
         slope: if quiet { 0.0 } else { random.random_range(-2.0..2.0) },
         floor: if kind.is_multiple_of(4) && rare(random) { -0.3 } else { 0.0 },
         norm_squared: if quiet { 0.0 } else { random.random_range(0.0..9.0) },
-        model: (kind % 5 > 0 || !rare(random)).then(|| random.random_range(0.0..100.0)),
+        model: (!kind.is_multiple_of(5) || !rare(random)).then(|| random.random_range(0.0..100.0)),
     }
 }
 
@@ -41,7 +41,9 @@ fn rounds_entered_together_are_rounds_entered_singly() {
             }
             let ones: Vec<Entered> = part.iter().map(|r| Entered { weight: 1.0, ..*r }).collect();
             together.enter_all(&ones);
-            ones.iter().for_each(|r| singly.enter(r));
+            for r in &ones {
+                singly.enter(r);
+            }
             assert_eq!(together, singly, "{kind}");
         }
     }
