@@ -108,7 +108,7 @@ impl Alma {
             self.a = 1.0;
         }
         if self.k.is_multiple_of(RECOMPUTE) || self.q < 0.0 {
-            self.q = self.a * self.a * slots.norm_squared(|c| c.state.v);
+            self.q = self.a * self.a * slots.norm_squared(|c| c.state.v).0;
         }
         if self.q > 1.0 {
             self.a /= self.q.sqrt();

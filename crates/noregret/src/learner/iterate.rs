@@ -140,8 +140,8 @@ impl Scaled {
     }
 
     fn recompute<M: Mean>(&mut self, slots: &Slots<Weight<M>>) {
-        self.q = self.a * self.a * slots.norm_squared(|c| c.state.v);
-        self.drift = (4 + slots.len()) as f64 * f64::EPSILON * self.q;
+        let (q, drift) = slots.norm_squared(|c| c.state.v);
+        (self.q, self.drift) = (self.a * self.a * q, self.a * self.a * drift);
     }
 
     /// A number that `|w|^2` does not exceed, and hardly differs from.
@@ -252,8 +252,7 @@ impl OfLedger {
     }
 
     fn recompute<M: Mean>(&mut self, slots: &Slots<Dual<M>>) {
-        self.q = slots.norm_squared(|c| c.s);
-        self.drift = (4 + slots.len()) as f64 * f64::EPSILON * self.q;
+        (self.q, self.drift) = slots.norm_squared(|c| c.s);
     }
 
     /// Moves the sum of the iterates so far into `b` alone.
@@ -297,5 +296,31 @@ impl OfLedger {
     /// A number that `|w|^2` does not exceed, and hardly differs from.
     pub(crate) fn norm_squared(&self) -> f64 {
         self.a * self.a * (self.q + self.drift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slots::NoMean;
+    use super::*;
+
+    /// A guard that tripped again right after it was served would make every round cost O(dimension).
+    #[test]
+    fn a_norm_computed_anew_is_known_well_in_a_large_table_too() {
+        let mut slots = Slots::<Weight<NoMean>>::new(true);
+        slots.grow(6_000_000);
+        for (k, cell) in slots.iter_mut().enumerate() {
+            cell.state.v = (k % 1000) as f64 / 7.0;
+            cell.s = 1.0;
+        }
+        let mut scaled = Scaled { a: 0.5, ..Scaled::default() };
+        scaled.recompute(&slots);
+        assert!(scaled.drift > 0.0 && scaled.drift < DRIFTED / 1e3 * scaled.q);
+        let mut slots = Slots::<Dual<NoMean>>::new(true);
+        slots.grow(6_000_000);
+        slots.iter_mut().for_each(|cell| cell.s = 0.1);
+        let mut ledger = OfLedger::default();
+        ledger.recompute(&slots);
+        assert!((ledger.q - 60_000.01).abs() <= ledger.drift && ledger.drift < DRIFTED / 1e3 * ledger.q);
     }
 }

@@ -233,9 +233,12 @@ impl<T: Slot> Slots<T> {
         Vector { features: self.cells.iter().map(&read).collect(), bias: self.bias.as_ref().map(&read) }
     }
 
-    /// `sum of read(cell)^2`.
-    pub fn norm_squared(&self, read: impl Fn(&Cell<T>) -> f64) -> f64 {
-        self.iter().map(|c| read(c) * read(c)).sum()
+    /// `sum of read(cell)^2`, and how far rounding may have moved it: by no more for a large table than for a small one.
+    pub fn norm_squared(&self, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
+        let bias = self.bias.as_ref().map_or(0.0, |c| read(c) * read(c));
+        let sum = halved(&self.cells, &|c| read(c) * read(c)) + bias;
+        let roundings = 4 + self.len().min(PLAINLY + usize::BITS as usize);
+        (sum, roundings as f64 * f64::EPSILON * sum)
     }
 
     /// How many coordinates there are, the bias included.
@@ -247,6 +250,18 @@ impl<T: Slot> Slots<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// So many numbers are added up one after the other.
+const PLAINLY: usize = 512;
+
+/// A sum of two halves, and so on: no number goes through more additions than [`PLAINLY`] and one for each halving.
+fn halved<T>(cells: &[T], read: &impl Fn(&T) -> f64) -> f64 {
+    if cells.len() <= PLAINLY {
+        return cells.iter().map(read).sum();
+    }
+    let (first, second) = cells.split_at(cells.len() / 2);
+    halved(first, read) + halved(second, read)
 }
 
 /// Whether the sum of all iterates is kept, and its part in a slot.

@@ -6,6 +6,7 @@
 
 mod layout;
 mod marks;
+mod run;
 pub(super) mod token;
 
 use super::{
@@ -19,8 +20,8 @@ use crate::example::quote::quote;
 use crate::example::text::sort;
 use crate::example::{Block, Label};
 use layout::Layout;
-use marks::Marks;
 use memchr::memchr;
+use run::{RUN, Run, Swept};
 use std::cmp::Ordering;
 
 /// The registry entry.
@@ -168,86 +169,10 @@ fn token_at(chunk: &[u8], at: usize) -> &[u8] {
     &chunk[at..end]
 }
 
-/// How many features are gathered before they move into a block.
-const RUN: usize = 256;
-
-/// Why features of one look came to an end.
-enum Swept {
-    /// The row has ended, its newline included.
-    Row,
-    /// The run is full.
-    Run,
-    /// What follows looks different.
-    Other,
-}
-
-/// Features on their way into a block, in runs: cheaper than to ask two vectors for room per feature.
-struct Run<V> {
-    /// As in the file, not yet counted from 0, nor folded.
-    indices: [u32; RUN],
-    values: [V; RUN],
-    count: usize,
-    /// What the first feature of the row before looked like.
-    first: &'static Layout,
-    /// Above 0 where features look different so often that it is cheaper not to guess: for so many rows.
-    variety: i32,
-    marks: Marks,
-}
-
-/// How many features that look alike make up for one that does not: what a wrong guess costs, in features.
-const CHANGE: i32 = 2;
-
-/// For so many rows nothing is guessed then. Where guessing begins, it has this much credit.
-const ROWS: i32 = 64;
-const TRIAL: i32 = -24;
-
-impl<V: Number> Run<V> {
-    /// Sees to it that there is room for a feature, and mostly for many.
-    #[inline]
-    fn make_room(&mut self, libsvm: &Libsvm, block: &mut Block<V>) {
-        if self.count > RUN / 2 {
-            self.flush(libsvm, block);
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, index: u32, value: V) {
-        self.indices[self.count] = index;
-        self.values[self.count] = value;
-        self.count += usize::from(value != V::ZERO);
-    }
-
-    /// Remembers how often features looked different.
-    #[inline]
-    fn compare(&mut self, features: usize, changed: bool) {
-        // A run has at most 256 features.
-        let alike = features as u16;
-        self.variety = (self.variety + CHANGE * i32::from(changed) - i32::from(alike)).max(-64);
-        if self.variety > 0 {
-            self.variety = ROWS;
-        }
-    }
-
-    #[inline(never)]
-    fn flush(&mut self, libsvm: &Libsvm, block: &mut Block<V>) {
-        let places = self.indices[..self.count].iter();
-        block.indices.extend(places.map(|index| index.wrapping_sub(libsvm.base as u32) & libsvm.mask));
-        block.values.extend_from_slice(&self.values[..self.count]);
-        self.count = 0;
-    }
-}
-
 impl Libsvm {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let mut found = Found::default();
-        let mut run = Run {
-            indices: [0; RUN],
-            values: [V::ZERO; RUN],
-            count: 0,
-            first: Layout::usual(),
-            variety: TRIAL,
-            marks: Marks::new(),
-        };
+        let mut run = Run::new();
         let mut start = 0;
         while start < chunk.len() {
             match self.line(chunk, start, found.lines, &mut run, block, scratch) {
@@ -370,7 +295,7 @@ impl Libsvm {
         loop {
             run.make_room(self, block);
             let count = run.count;
-            let guess = run.variety <= 0;
+            let guess = run.guesses();
             let swept = if !guess {
                 self.sweep_any(chunk, &mut rest, &mut lowest, run)
             } else if layout.is_long() {
@@ -497,10 +422,7 @@ impl Libsvm {
             return Swept::Run;
         }
         *rest = &chunk[end + 1..];
-        run.variety -= 1;
-        if run.variety == 0 {
-            run.variety = TRIAL;
-        }
+        run.pass_row();
         Swept::Row
     }
 

@@ -344,7 +344,7 @@ fn features_between_marks_are_read_exactly() {
             expected.push((index, value));
         }
         text += " ";
-        let mut marks = Marks::new();
+        let mut marks = marks::Marks::new();
         let beyond = random.random_range(1..2 * index);
         let (features, window, base) = marks.features(text.as_bytes(), 16, &(0..beyond)).unwrap();
         assert_eq!(base, 16);
