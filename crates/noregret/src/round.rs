@@ -88,10 +88,13 @@ fn play<L: Learner, V: Value>(
         if L::FETCHES && k + 1 < rows.len() {
             learner.fetch(slots, rows.row(k + 1).x);
         }
-        let (z, rough) = if flat {
-            learner.foresee_roughly(slots, row.x)
+        // Else most rounds have a slope, and the length is wanted.
+        let (z, rough, length) = if flat {
+            let (z, rough) = learner.foresee_roughly(slots, row.x);
+            (z, rough, None)
         } else {
-            (learner.foresee(slots, row.x), f64::INFINITY)
+            let (z, length) = learner.foresee_and_norm(slots, row.x);
+            (z, f64::INFINITY, Some(length))
         };
         let Told { value: loss, slope } = judge.told(z, row.y);
         if flat && slope == 0.0 && loss == 0.0 && V::surely_at_most(rough, row.x.values.len(), longest) {
@@ -106,16 +109,11 @@ fn play<L: Learner, V: Value>(
             continue;
         }
         let floor = judge.floor(floored, row.y);
-        let norm_squared =
-            if !flat && L::RESTS && slope == 0.0 && floor == 0.0 && row.x.surely_not_longer(longest) {
-                0.0
-            } else {
-                let norm_squared = row.x.norm_squared();
-                if row.weight > 0.0 && norm_squared > longest {
-                    longest = norm_squared;
-                }
-                norm_squared + bias
-            };
+        let norm_squared = length.unwrap_or_else(|| row.x.norm_squared());
+        if row.weight > 0.0 && norm_squared > longest {
+            longest = norm_squared;
+        }
+        let norm_squared = norm_squared + bias;
         let model = learner.norm_squared();
         let Row { y, weight, .. } = row;
         let entered = noticed(norm_squared, slope, row.x);

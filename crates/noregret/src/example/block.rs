@@ -15,27 +15,17 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
     type Lanes: Copy + Default;
     /// Adds the squares of four values.
     fn add_squares(lanes: &mut Self::Lanes, values: &[Self; 4]);
-    /// The sum of these, and of the squares of some more values.
-    fn sum_squares(lanes: Self::Lanes, rest: &[Self]) -> f64;
+    /// The sum of these.
+    fn sum_squares(lanes: Self::Lanes) -> f64;
+    /// The last `count` of four values, below four; the others are 0.
+    fn last(values: &[Self; 4], count: usize) -> [Self; 4];
     /// Whether the sum of `count` squares is surely at most `this`, where it is `rough` in this type, summed in four
     /// chains or more.
     fn surely_at_most(rough: f64, count: usize, this: f64) -> bool;
-    /// The sum of the squares in this type.
-    #[inline]
-    fn rough_squares(values: &[Self]) -> f64 {
-        let (mut even, mut odd) = (Self::Lanes::default(), Self::Lanes::default());
-        let (lanes, rest) = values.as_chunks::<4>();
-        let (pairs, one) = lanes.as_chunks::<2>();
-        for [a, b] in pairs {
-            Self::add_squares(&mut even, a);
-            Self::add_squares(&mut odd, b);
-        }
-        for four in one {
-            Self::add_squares(&mut even, four);
-        }
-        Self::sum_squares(even, rest) + Self::sum_squares(odd, &[])
-    }
 }
+
+/// By row, which of four values are the last ones: none, one, two, three.
+const LAST: [[f32; 4]; 4] = [[0.0; 4], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]];
 
 /// See [`Value::surely_at_most`]: products and sums lose half an epsilon each, a square at most the least normal
 /// number. The part is generous, so that a length computed in f64 is covered with its own rounding.
@@ -59,9 +49,12 @@ impl Value for f32 {
         *lanes += f32x4::new(*values) * f32x4::new(*values);
     }
     #[inline(always)]
-    fn sum_squares(lanes: f32x4, rest: &[f32]) -> f64 {
-        let rest: f32 = rest.iter().map(|v| v * v).sum();
-        f64::from(lanes.reduce_add() + rest)
+    fn sum_squares(lanes: f32x4) -> f64 {
+        f64::from(lanes.reduce_add())
+    }
+    #[inline(always)]
+    fn last(values: &[f32; 4], count: usize) -> [f32; 4] {
+        (f32x4::new(*values) * f32x4::new(LAST[count % 4])).to_array()
     }
     surely_at_most!(f32);
     #[inline(always)]
@@ -80,13 +73,41 @@ impl Value for f64 {
         lanes[1] += high * high;
     }
     #[inline(always)]
-    fn sum_squares(lanes: [f64x2; 2], rest: &[f64]) -> f64 {
-        (lanes[0] + lanes[1]).reduce_add() + rest.iter().map(|v| v * v).sum::<f64>()
+    fn sum_squares(lanes: [f64x2; 2]) -> f64 {
+        (lanes[0] + lanes[1]).reduce_add()
+    }
+    #[inline(always)]
+    fn last(values: &[f64; 4], count: usize) -> [f64; 4] {
+        std::array::from_fn(|k| values[k] * f64::from(LAST[count % 4][k]))
     }
     surely_at_most!(f64);
     #[inline(always)]
     fn f64(self) -> f64 {
         self
+    }
+}
+
+/// Four values as f64, in two pairs.
+#[inline(always)]
+pub(crate) fn pairs<V: Value>([a, b, c, d]: &[V; 4]) -> (f64x2, f64x2) {
+    (f64x2::new([a.f64(), b.f64()]), f64x2::new([c.f64(), d.f64()]))
+}
+
+/// A sum of squares, four at a time.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Squares(f64x2, f64x2);
+
+impl Squares {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, ab: f64x2, cd: f64x2) {
+        self.0 += ab * ab;
+        self.1 += cd * cd;
+    }
+
+    #[inline(always)]
+    pub(crate) fn sum(self) -> f64 {
+        let ([a, b], [c, d]) = (self.0.to_array(), self.1.to_array());
+        (a + b) + (c + d)
     }
 }
 
@@ -121,19 +142,58 @@ impl<'a, V: Value> Features<'a, V> {
         self.indices.last().map_or(0, |&i| i as usize + 1)
     }
 
+    /// The features behind the last whole four, as the last of a four. What stands before them there are features of
+    /// the row once more, with the value 0: so a row ends without a jump that depends on how long it is. None in an
+    /// empty row.
+    #[inline(always)]
+    pub(crate) fn tail(self) -> Option<([u32; 4], [V; 4])> {
+        let n = self.indices.len();
+        match (self.indices.last_chunk(), self.values[..n].last_chunk()) {
+            (Some(indices), Some(values)) => Some((*indices, V::last(values, n % 4))),
+            _ => self.short_tail(),
+        }
+    }
+
+    /// The same of a row of fewer than four.
+    fn short_tail(self) -> Option<([u32; 4], [V; 4])> {
+        let (mut indices, mut values) = ([*self.indices.first()?; 4], [V::default(); 4]);
+        for (k, (&i, &v)) in self.indices.iter().zip(self.values).enumerate() {
+            (indices[k], values[k]) = (i, v);
+        }
+        Some((indices, values))
+    }
+
     /// The squared Euclidean norm.
     #[inline]
     pub fn norm_squared(self) -> f64 {
-        let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
-        let (fours, rest) = self.values.as_chunks::<4>();
-        for [a, b, c, d] in fours {
-            let (ab, cd) = (f64x2::new([a.f64(), b.f64()]), f64x2::new([c.f64(), d.f64()]));
-            low += ab * ab;
-            high += cd * cd;
+        let mut squares = Squares::default();
+        for four in self.values.as_chunks::<4>().0 {
+            let (ab, cd) = pairs(four);
+            squares.add(ab, cd);
         }
-        let rest: f64 = rest.iter().map(|v| v.f64() * v.f64()).sum();
-        let ([a, b], [c, d]) = (low.to_array(), high.to_array());
-        (a + b) + (c + d) + rest
+        if let Some((_, four)) = self.tail() {
+            let (ab, cd) = pairs(&four);
+            squares.add(ab, cd);
+        }
+        squares.sum()
+    }
+
+    /// The sum of the squares in the type of the values.
+    #[inline]
+    pub fn rough_squares(self) -> f64 {
+        let (mut even, mut odd) = (V::Lanes::default(), V::Lanes::default());
+        let (pairs, one) = self.values.as_chunks::<4>().0.as_chunks::<2>();
+        for [a, b] in pairs {
+            V::add_squares(&mut even, a);
+            V::add_squares(&mut odd, b);
+        }
+        for four in one {
+            V::add_squares(&mut even, four);
+        }
+        if let Some((_, values)) = self.tail() {
+            V::add_squares(&mut odd, &values);
+        }
+        V::sum_squares(even) + V::sum_squares(odd)
     }
 
     /// A number not below the squared norm where squares leave the range of f64 from below: there `norm_squared` may
@@ -142,13 +202,6 @@ impl<'a, V: Value> Features<'a, V> {
     pub fn small_norm_squared(self) -> f64 {
         let least = f64::MIN_POSITIVE * f64::EPSILON;
         self.values.iter().map(|v| v.f64()).filter(|&v| v != 0.0).map(|v| v * v + least).sum()
-    }
-
-    /// Whether `norm_squared` is at most this, told in a fraction of its time; `false` also where it is too
-    /// close to call.
-    #[inline]
-    pub fn surely_not_longer(self, than: f64) -> bool {
-        V::surely_at_most(V::rough_squares(self.values), self.values.len(), than)
     }
 
     /// The largest absolute value.

@@ -15,6 +15,7 @@ mod text;
 pub mod write;
 
 pub use block::{Block, Features, Label, Lender, Row, Rows, Value};
+pub(crate) use block::{Squares, pairs};
 pub use classes::Classes;
 pub use label::LabelMap;
 pub use number::Number;

@@ -61,7 +61,7 @@ fn shift<M: Mean, V: Value>(
     dv: f64,
     sum_a: f64,
 ) {
-    slots.enter_briefly(x, slope, |cell, xi| {
+    slots.enter_evenly(x, slope, |cell, xi| {
         let change = dv * xi;
         cell.state.v += change;
         cell.state.mean.add(sum_a * change);
@@ -84,6 +84,17 @@ impl Scaled {
     ) -> (f64, f64) {
         let (sum, rough) = slots.dot_roughly(x, |c| c.state.v);
         (self.a * sum, rough)
+    }
+
+    /// The same, and the row's squared norm.
+    #[inline(always)]
+    pub(crate) fn dot_and_norm<M: Mean, V: Value>(
+        &self,
+        slots: &Slots<Weight<M>>,
+        x: Features<'_, V>,
+    ) -> (f64, f64) {
+        let (sum, norm_squared) = slots.dot_and_norm(x, |c| c.state.v);
+        (self.a * sum, norm_squared)
     }
 
     /// Opens round `t`: `w_t` joins the average. Returns `t`.
@@ -237,7 +248,7 @@ impl OfLedger {
             let sx = if self.a == 0.0 { slots.dot(x, |c| c.s) } else { outcome.now / self.a };
             let sum_a = self.sum_a;
             let slope = outcome.slope;
-            slots.enter_briefly(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));
+            slots.enter_evenly(x, slope, |cell, xi| cell.state.0.add(sum_a * (slope * xi)));
             let before = self.q;
             self.q = before + 2.0 * slope * sx + grown;
             self.drift += LOST * (before + grown);

@@ -134,7 +134,13 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The same number, and the sum of squares that [`Value::surely_at_most`] judges.
     fn foresee_roughly<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> (f64, f64) {
-        (self.foresee(slots, x), V::rough_squares(x.values))
+        (self.foresee(slots, x), x.rough_squares())
+    }
+
+    /// The same number, and the row's squared norm.
+    #[inline(always)]
+    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> (f64, f64) {
+        (self.foresee(slots, x), x.norm_squared())
     }
 
     /// Moves to the next iterate. Must bring `outcome.slope * x` into the ledger by one call of

@@ -120,6 +120,11 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
     }
 
     #[inline(always)]
+    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> (f64, f64) {
+        self.w.dot_and_norm(slots, x)
+    }
+
+    #[inline(always)]
     fn update<V: Value>(&mut self, slots: &mut Slots<Weight<M>>, x: Features<'_, V>, o: &Outcome) {
         let t = self.w.begin();
         if o.slope == 0.0 {

