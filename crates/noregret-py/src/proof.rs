@@ -144,7 +144,7 @@ pub(crate) fn class(
     Ok(match radius {
         Some(radius) => (class.with_radius(positive(radius)?), Some("flag")),
         None if name == "simplex" => (class, Some("default")),
-        None => (class.with_radius(class.norm(engine.weights().iter())), Some("model")),
+        None => (class.with_radius(engine.model_norm(&class)), Some("model")),
     })
 }
 

@@ -243,6 +243,18 @@ impl Engine {
         self.machine.weights()
     }
 
+    /// The Euclidean norm of the current iterate, and how many of its weights are not 0.
+    pub fn weights_norm(&self) -> (f64, usize) {
+        let (mut squares, mut count) = (0.0, 0);
+        self.machine.each_weight(&mut |some| {
+            for w in some {
+                squares += w * w;
+                count += usize::from(*w != 0.0);
+            }
+        });
+        (f64::sqrt(squares), count)
+    }
+
     /// Whether predictions are the products with [`Engine::weights`].
     pub fn is_linear(&self) -> bool {
         self.machine.is_linear()
@@ -361,6 +373,13 @@ impl Engine {
     pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
         let kept = self.first.as_ref().and_then(|first| first.later_best);
         let kept = kept.filter(|_| self.fixed_comparator().as_ref() == Some(comparator));
+        if self.first.is_none() && self.base.is_none() && self.base_latest.is_none() && self.origin.is_none()
+        {
+            // The ledger is as it lies in the slots, and need not be brought out of them.
+            let s = |take: &mut dyn FnMut(&[f64])| self.machine.each_s(take);
+            let (d, own) = (self.dimension() + usize::from(self.config.bias), self.machine.own_ledgers());
+            return self.blocks.book().best_at_least(comparator, (&s, d), &Extra::default(), &own);
+        }
         let bounds = self.ledgers().into_iter().filter_map(|ledger| ledger.best_at_least(comparator));
         bounds.chain(kept).reduce(f64::max)
     }

@@ -182,6 +182,16 @@ impl Vector {
         self.features.iter().copied().chain(self.bias)
     }
 
+    /// How many coordinates there are.
+    pub fn len(&self) -> usize {
+        self.features.len() + usize::from(self.bias.is_some())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// `<self, x>`; features beyond the vector count as 0.
     pub fn dot<V: Value>(&self, x: Features<'_, V>) -> f64 {
         let sum: f64 = x.iter().map(|(i, v)| self.features.get(i).map_or(0.0, |w| w * v)).sum();
@@ -190,7 +200,7 @@ impl Vector {
 
     /// The Euclidean norm.
     pub fn norm(&self) -> f64 {
-        self.iter().map(|v| v * v).sum::<f64>().sqrt()
+        norm(self)
     }
 
     /// Adds another, growing as needed.
@@ -205,6 +215,38 @@ impl Vector {
             *self.bias.get_or_insert(0.0) += factor * b;
         }
     }
+}
+
+/// Numbers that can be gone through without being brought together: a table of features may be large.
+pub trait Numbers {
+    /// Hands over all of them in their order, some at a time.
+    fn each(&self, take: &mut dyn FnMut(&[f64]));
+}
+
+impl Numbers for Vector {
+    fn each(&self, take: &mut dyn FnMut(&[f64])) {
+        take(&self.features);
+        take(self.bias.as_slice());
+    }
+}
+
+impl Numbers for [f64] {
+    fn each(&self, take: &mut dyn FnMut(&[f64])) {
+        take(self);
+    }
+}
+
+impl<F: Fn(&mut dyn FnMut(&[f64]))> Numbers for F {
+    fn each(&self, take: &mut dyn FnMut(&[f64])) {
+        self(take);
+    }
+}
+
+/// The Euclidean norm.
+pub fn norm(numbers: &(impl Numbers + ?Sized)) -> f64 {
+    let mut squares = 0.0;
+    numbers.each(&mut |some| some.iter().for_each(|x| squares += x * x));
+    squares.sqrt()
 }
 
 /// A learner's state, ready for a model file.
@@ -232,6 +274,8 @@ pub trait Machine: Send + Sync {
     fn predict_f64(&self, x: Features<'_, f64>) -> f64;
     /// The current iterate.
     fn weights(&self) -> Vector;
+    /// The same, see [`Numbers::each`].
+    fn each_weight(&self, take: &mut dyn FnMut(&[f64]));
     /// See [`Learner::is_linear`].
     fn is_linear(&self) -> bool;
     /// See [`Learner::largest_dimension`].
@@ -240,6 +284,8 @@ pub trait Machine: Send + Sync {
     fn averaged(&self) -> Option<Vector>;
     /// The ledger's `S`.
     fn s(&self) -> Vector;
+    /// The same, see [`Numbers::each`].
+    fn each_s(&self, take: &mut dyn FnMut(&[f64]));
     /// See [`Learner::own_ledgers`].
     fn own_ledgers(&self) -> Vec<(OwnBook, Vector)>;
     /// See [`Learner::mixture`].
@@ -297,6 +343,10 @@ impl<L: Learner> Machine for Boxed<L> {
         self.slots.vector(|c| self.learner.weight(c))
     }
 
+    fn each_weight(&self, take: &mut dyn FnMut(&[f64])) {
+        self.slots.each(|c| self.learner.weight(c), take);
+    }
+
     fn is_linear(&self) -> bool {
         self.learner.is_linear()
     }
@@ -313,6 +363,10 @@ impl<L: Learner> Machine for Boxed<L> {
 
     fn s(&self) -> Vector {
         self.slots.vector(|c| c.s)
+    }
+
+    fn each_s(&self, take: &mut dyn FnMut(&[f64])) {
+        self.slots.each(|c| c.s, take);
     }
 
     fn own_ledgers(&self) -> Vec<(OwnBook, Vector)> {

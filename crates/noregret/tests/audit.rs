@@ -64,7 +64,7 @@ proptest! {
                 prop_assert!(again <= found.at_most + 1e-12 * again.abs());
                 prop_assert!(again >= found.at_least - 1e-12 * again.abs());
                 if let Some(radius) = class.radius() {
-                    prop_assert!(class.norm(found.u.iter()) <= radius * (1.0 + 1e-15));
+                    prop_assert!(class.norm(&found.u) <= radius * (1.0 + 1e-15));
                 }
             }
         }

@@ -506,11 +506,11 @@ pub(crate) fn closing(engine: &Engine, run: &Run<'_>) -> String {
         };
         let best = mixture.best_member;
         line("members", format!("the best, {best}, lost {} alone{cost}", decimal(least, f64::round)));
-        let norm = decimal(engine.weights().norm(), f64::round);
+        let norm = decimal(engine.weights_norm().0, f64::round);
         line("model norm", format!("{norm} (of the heaviest member, {})", mixture.heaviest_member));
     } else {
         let whose = if engine.is_linear() { "" } else { " (of the linear model that stands for it)" };
-        line("model norm", format!("{}{whose}", decimal(engine.weights().norm(), f64::round)));
+        line("model norm", format!("{}{whose}", decimal(engine.weights_norm().0, f64::round)));
     }
     if let Some(table) = table(&engine.windows()) {
         let _ = write!(text, "\n{table}");

@@ -157,7 +157,7 @@ impl Engine {
     /// learned next adds to it, and the difference is off by roundings of partial sums as large as it is now.
     fn begin_at_nothing(&mut self) {
         let s = self.machine.s();
-        let reach = norm2(s.iter());
+        let reach = norm2(&s);
         self.blocks = Blocks::default();
         self.origin = Some((s, Extra { rounds: SUBTRACTION, reach }));
     }

@@ -3,20 +3,10 @@
 use super::Engine;
 use crate::regret::Comparator;
 use crate::regret::bound::{self, Stated};
-use crate::round::Vector;
 
 impl Engine {
     /// The class of comparators in force, and where its radius comes from.
     pub fn comparator(&self) -> (Comparator, Option<&'static str>) {
-        self.class(|class| class.norm(self.machine.weights().iter()))
-    }
-
-    /// The same, for whoever has the current weights already: to go through all of them is what it costs.
-    pub fn comparator_of(&self, weights: &Vector) -> (Comparator, Option<&'static str>) {
-        self.class(|class| class.norm(weights.iter()))
-    }
-
-    fn class(&self, norm: impl FnOnce(&Comparator) -> f64) -> (Comparator, Option<&'static str>) {
         let name = self.config.comparator_name(self.entry);
         let class = Comparator::new(name, 0.0, self.config.l2).unwrap_or(Comparator::L2 { radius: 0.0 });
         if name == "ridge" {
@@ -26,7 +16,7 @@ impl Engine {
             (Some(radius), _) => (radius, "flag"),
             (None, _) if name == "simplex" => (1.0, "default"),
             (None, Some(radius)) => (radius, "default"),
-            (None, None) => (norm(&class), "model"),
+            (None, None) => (self.model_norm(&class), "model"),
         };
         let complete = self.config.dimension.is_some_and(|d| d as usize == self.dimension());
         (
@@ -36,6 +26,11 @@ impl Engine {
             },
             Some(from),
         )
+    }
+
+    /// The norm of the current iterate that a class bounds.
+    pub fn model_norm(&self, class: &Comparator) -> f64 {
+        class.norm(&|take: &mut dyn FnMut(&[f64])| self.machine.each_weight(take))
     }
 
     pub(super) fn fixed_comparator(&self) -> Option<Comparator> {

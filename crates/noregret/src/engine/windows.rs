@@ -39,6 +39,7 @@ impl Engine {
         };
         let whole = told(0, &self.whole_book(), self.best_at_least(&comparator));
         let (blocks, s) = match &self.first {
+            None if !self.blocks.remembers() => return whole.into_iter().collect(),
             None => (&self.blocks, Cow::Owned(self.machine.s())),
             Some(first) => (&first.blocks.0, Cow::Borrowed(&first.blocks.1)),
         };

@@ -272,6 +272,20 @@ impl<T: Slot> Slots<T> {
         self.cells.iter_mut().chain(&mut self.bias)
     }
 
+    /// One number of every cell, some at a time: the features in order, then the bias.
+    pub fn each(&self, read: impl Fn(&Cell<T>) -> f64, take: &mut dyn FnMut(&[f64])) {
+        let mut some = [0.0; 256];
+        for cells in self.cells.chunks(some.len()) {
+            for (number, cell) in some.iter_mut().zip(cells) {
+                *number = read(cell);
+            }
+            take(&some[..cells.len()]);
+        }
+        if let Some(bias) = &self.bias {
+            take(&[read(bias)]);
+        }
+    }
+
     /// One number of every cell.
     pub fn vector(&self, read: impl Fn(&Cell<T>) -> f64) -> Vector {
         Vector { features: self.cells.iter().map(&read).collect(), bias: self.bias.as_ref().map(&read) }

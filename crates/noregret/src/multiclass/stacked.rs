@@ -190,10 +190,13 @@ impl Stacked {
     fn class(&self) -> (Comparator, &'static str) {
         let name = self.config.comparator.as_deref().unwrap_or("l2");
         let class = Comparator::new(name, 0.0, None).unwrap_or(Comparator::L2 { radius: 0.0 });
+        let weights = |take: &mut dyn FnMut(&[f64])| {
+            self.v.iter().for_each(|v| take(&[self.scalars.a * v]));
+        };
         let (radius, from) = match (self.config.radius, self.rule.default_radius()) {
             (Some(radius), _) => (radius, "flag"),
             (None, Some(radius)) => (radius, "default"),
-            (None, None) => (class.norm(self.v.iter().map(|v| self.scalars.a * v)), "model"),
+            (None, None) => (class.norm(&weights), "model"),
         };
         (class.with_radius(radius), from)
     }

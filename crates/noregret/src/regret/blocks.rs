@@ -145,7 +145,7 @@ impl Blocks {
             let start = start.filter(|_| book.examples >= UNIT)?;
             let mut part = s.clone();
             part.add(start, -1.0);
-            let extra = Extra { rounds: SUBTRACTION, reach: norm2(start.iter()) };
+            let extra = Extra { rounds: SUBTRACTION, reach: norm2(start) };
             let after = all - book.examples;
             Some(Since { after, ledger: Ledger { book, s: part, extra, own: Vec::new() } })
         })

@@ -3,6 +3,7 @@
 
 use super::Sum;
 use crate::error::UsageError;
+use crate::round::Numbers;
 use serde::Serialize;
 
 /// A class of comparators.
@@ -105,29 +106,24 @@ impl Comparator {
     }
 
     /// The norm of the class: what `U` bounds.
-    pub fn norm(&self, u: impl Iterator<Item = f64>) -> f64 {
+    pub fn norm(&self, u: &(impl Numbers + ?Sized)) -> f64 {
         match self {
-            Comparator::L2 { .. } | Comparator::Ridge { .. } => {
-                u.map(|x| x * x).collect::<Sum>().value().sqrt()
-            }
-            Comparator::L1 { .. } | Comparator::Simplex { .. } => u.map(f64::abs).collect::<Sum>().value(),
-            Comparator::Linf { .. } => u.fold(0.0, |m, x| m.max(x.abs())),
+            Comparator::L2 { .. } | Comparator::Ridge { .. } => sum(u, |x| x * x).sqrt(),
+            Comparator::L1 { .. } | Comparator::Simplex { .. } => sum(u, f64::abs),
+            Comparator::Linf { .. } => largest(u, 0.0, f64::abs),
         }
     }
 
     /// An upper bound of `Psi*(-S)` for a true `S` that is within `error` (in Euclidean norm) of the
     /// vector `s` of `d` coordinates. `rounds` is `T`.
-    pub fn support(&self, s: impl Iterator<Item = f64> + Clone, d: usize, error: f64, rounds: f64) -> f64 {
+    pub fn support(&self, s: &(impl Numbers + ?Sized), d: usize, error: f64, rounds: f64) -> f64 {
         let value = match *self {
             Comparator::L2 { radius } => radius * (norm2(s) + error),
-            Comparator::L1 { radius } => radius * (s.fold(0.0, |m: f64, x| m.max(x.abs())) + error),
-            Comparator::Linf { radius } => {
-                let sum = s.map(f64::abs).collect::<Sum>().value();
-                radius * (sum + error * (d as f64).sqrt())
-            }
+            Comparator::L1 { radius } => radius * (largest(s, 0.0, f64::abs) + error),
+            Comparator::Linf { radius } => radius * (sum(s, f64::abs) + error * (d as f64).sqrt()),
             Comparator::Simplex { radius, complete } => {
                 let least = if complete { f64::NEG_INFINITY } else { 0.0 };
-                radius * (s.fold(least, |m: f64, x| m.max(-x)) + error)
+                radius * (largest(s, least, |x| -x) + error)
             }
             Comparator::Ridge { sigma } => {
                 let norm = norm2(s) + error;
@@ -138,14 +134,28 @@ impl Comparator {
     }
 }
 
+/// A compensated sum of something of every number.
+fn sum(numbers: &(impl Numbers + ?Sized), of: impl Fn(f64) -> f64) -> f64 {
+    let mut sum = Sum::default();
+    numbers.each(&mut |some| some.iter().for_each(|&x| sum.add(of(x))));
+    sum.value()
+}
+
+/// The largest of something of every number, or `least`.
+fn largest(numbers: &(impl Numbers + ?Sized), least: f64, of: impl Fn(f64) -> f64) -> f64 {
+    let mut largest = least;
+    numbers.each(&mut |some| largest = some.iter().fold(largest, |m, &x| m.max(of(x))));
+    largest
+}
+
 /// The Euclidean norm, not below the true one. Where the squares would leave the range of f64 from
 /// below, the numbers are scaled first; from above, infinity is no lie.
-pub(crate) fn norm2(s: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = s.clone().fold(0.0, |m: f64, x| m.max(x.abs()));
+pub(crate) fn norm2(s: &(impl Numbers + ?Sized)) -> f64 {
+    let largest = largest(s, 0.0, f64::abs);
     let norm = if largest > 0.0 && largest < 1e-100 {
-        s.map(|x| (x / 1e-200) * (x / 1e-200)).collect::<Sum>().value().sqrt() * 1e-200
+        sum(s, |x| (x / 1e-200) * (x / 1e-200)).sqrt() * 1e-200
     } else {
-        s.map(|x| x * x).collect::<Sum>().value().sqrt()
+        sum(s, |x| x * x).sqrt()
     };
     // A NaN among the numbers is one in the sum, though not in the largest.
     super::round_up(norm)

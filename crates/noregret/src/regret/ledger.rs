@@ -16,7 +16,7 @@ mod tests;
 
 use super::{Comparator, Sum, round_down, round_up};
 use crate::learner::OwnBook;
-use crate::round::{Entered, Vector};
+use crate::round::{Entered, Numbers, Vector};
 use serde::{Deserialize, Serialize};
 
 /// The unit roundoff of f64.
@@ -244,10 +244,39 @@ impl Book {
         from.is_finite().then(|| round_up(from - best))
     }
 
+    /// The best that this book proves with the vector `s` of `d` coordinates, and the learner's own ledgers with theirs.
+    pub(crate) fn best_at_least(
+        &self,
+        comparator: &Comparator,
+        (s, d): (&(impl Numbers + ?Sized), usize),
+        extra: &Extra,
+        own: &[(OwnBook, Vector)],
+    ) -> Option<f64> {
+        let Book { magnitude, reach, .. } = *self;
+        let sums = Sums { k: self.k.value(), magnitude, reach };
+        let first = self.lower(comparator, (s, d), sums, extra)?;
+        let others = own.iter().filter_map(|(own, s)| {
+            // The learner's own constant is a plain sum, off by at most a rounding of its terms in every
+            // round.
+            let magnitude = own.magnitude.unwrap_or(magnitude);
+            let terms = if own.magnitude.is_some() { magnitude } else { own.k.abs() };
+            let k = own.k - (self.rounds as f64 + 8.0) * ROUNDOFF * terms;
+            let sums = Sums { k, magnitude, reach: own.reach.unwrap_or(reach) };
+            self.lower(comparator, (s, s.len()), sums, extra)
+        });
+        Some(others.fold(first, f64::max))
+    }
+
     /// The largest average loss that no comparator of the class can be below, from this book and a
     /// vector `s`; `extra` widens what `S` may be off by when it was made by subtraction. `sums` are
     /// the book's own or those of a learner's other ledger.
-    fn lower(&self, comparator: &Comparator, s: &Vector, sums: Sums, extra: &Extra) -> Option<f64> {
+    fn lower(
+        &self,
+        comparator: &Comparator,
+        (s, d): (&(impl Numbers + ?Sized), usize),
+        sums: Sums,
+        extra: &Extra,
+    ) -> Option<f64> {
         let Sums { k, magnitude, reach } = sums;
         let n = self.weight.value();
         if n <= 0.0 || n.is_nan() {
@@ -257,11 +286,10 @@ impl Book {
         // The losses and slopes are a few roundings off, the products one: 16 cover all of them.
         // Each of the T additions to a coordinate of S is off by at most one rounding of a partial
         // sum, and the slopes by a few of their own: (T + 8) roundings of Q cover both.
-        let d = s.features.len() + usize::from(s.bias.is_some());
         let additions = rounds + extra.rounds + 8.0;
         let error = additions * (ROUNDOFF * (reach + extra.reach) + UNDERFLOW * (d as f64).sqrt());
         let slack = 16.0 * ROUNDOFF * (magnitude + k.abs()) + 8.0 * additions * UNDERFLOW;
-        let total = k - comparator.support(s.iter(), d, error, rounds) - slack;
+        let total = k - comparator.support(s, d, error, rounds) - slack;
         let floor = self.floor.map_or(f64::NEG_INFINITY, |f| round_down(f.value()));
         let best = round_down(round_down(total.max(floor)) / n);
         best.is_finite().then_some(best)
@@ -348,19 +376,7 @@ impl Ledger {
     /// A certified lower bound on the average loss of every comparator of the class: the best of what
     /// the ledgers prove. None before the first round.
     pub fn best_at_least(&self, comparator: &Comparator) -> Option<f64> {
-        let Book { magnitude, reach, .. } = self.book;
-        let sums = Sums { k: self.book.k.value(), magnitude, reach };
-        let first = self.book.lower(comparator, &self.s, sums, &self.extra)?;
-        let others = self.own.iter().filter_map(|(own, s)| {
-            // The learner's own constant is a plain sum, off by at most a rounding of its terms in every
-            // round.
-            let magnitude = own.magnitude.unwrap_or(magnitude);
-            let terms = if own.magnitude.is_some() { magnitude } else { own.k.abs() };
-            let k = own.k - (self.book.rounds as f64 + 8.0) * ROUNDOFF * terms;
-            let sums = Sums { k, magnitude, reach: own.reach.unwrap_or(reach) };
-            self.book.lower(comparator, s, sums, &self.extra)
-        });
-        Some(others.fold(first, f64::max))
+        self.book.best_at_least(comparator, (&self.s, self.s.len()), &self.extra, &self.own)
     }
 
     /// The lower bound for many radii of one class: one ledger answers for all of them.

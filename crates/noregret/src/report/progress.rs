@@ -50,8 +50,7 @@ impl Told for Engine {
 
     fn row(&self) -> ProgressRow {
         let book = self.whole_book();
-        let weights = self.weights();
-        let (comparator, radius_from) = self.comparator_of(&weights);
+        let (comparator, radius_from) = self.comparator();
         let certificate = self.certificate_for(&comparator, radius_from);
         ProgressRow {
             examples: self.examples(),
@@ -63,7 +62,7 @@ impl Told for Engine {
             regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
             bound: self.bound_for(&comparator).and_then(|b| b.regret_at_most),
             error_rate: self.tally().error_rate(),
-            model_norm: weights.norm(),
+            model_norm: self.weights_norm().0,
         }
     }
 }

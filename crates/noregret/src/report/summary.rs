@@ -52,7 +52,7 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
     let penalised = config.l2.and_then(|sigma| book.penalised_loss(sigma));
     let auc = tally.auc();
     let mixture = engine.mixture();
-    let weights = engine.weights();
+    let (model_norm, nonzero_weights) = engine.weights_norm();
     let value = json!({
         "program": concat!("noregret ", env!("CARGO_PKG_VERSION")),
         "examples": engine.examples(),
@@ -87,8 +87,8 @@ pub fn summary(engine: &Engine, run: &Run<'_>) -> Map<String, Value> {
         "auc_error_at_most": auc.map(|(_, error)| error),
         "calibration": tally.calibration(),
         "mixture": mixture,
-        "model_norm": weights.norm(),
-        "nonzero_weights": weights.iter().filter(|w| *w != 0.0).count(),
+        "model_norm": model_norm,
+        "nonzero_weights": nonzero_weights,
         "model_norm_of": mixture.as_ref().map(|m| m.heaviest_member),
         "linear": engine.is_linear(),
         "averaged_norm": engine.averaged().map(|w| w.norm()),
@@ -139,7 +139,7 @@ pub fn verdict(engine: &Engine) -> Option<String> {
     let stated = stated.filter(|(_, regret)| *regret < certificate.regret_at_most);
     let regret = stated.as_ref().map_or(certificate.regret_at_most, |(_, regret)| *regret);
     let by = stated.map_or(String::new(), |(name, _)| format!(", by the theorem `{name}`"));
-    let norm = engine.comparator().0.norm(engine.weights().iter());
+    let norm = engine.model_norm(&engine.comparator().0);
     let larger = certificate.radius.is_some_and(|radius| norm > radius * (1.0 + 1e-9));
     if engine.loss().entry().name == "perceptron" {
         text += "Against the perceptron loss the best in hindsight is trivially u = 0, with loss 0.";

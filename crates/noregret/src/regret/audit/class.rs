@@ -9,13 +9,13 @@ pub(super) fn pull_inside(class: &Comparator, u: &mut [f64]) {
         Comparator::Ridge { .. } => {}
         Comparator::Linf { radius } => u.iter_mut().for_each(|x| *x = x.clamp(-radius, radius)),
         Comparator::L2 { radius } | Comparator::L1 { radius } => {
-            let mut length = round_up(class.norm(u.iter().copied()));
+            let mut length = round_up(class.norm(&u[..]));
             while length > radius {
                 let factor = radius / length * (1.0 - 4.0 * f64::EPSILON);
                 for x in u.iter_mut() {
                     *x *= factor;
                 }
-                length = round_up(class.norm(u.iter().copied()));
+                length = round_up(class.norm(&u[..]));
             }
         }
         // The sum of a simplex is met up to rounding; nothing can be nearer.

@@ -8,7 +8,7 @@ pub(super) fn best(class: &Comparator, s: &[f64], strength: f64) -> Vec<f64> {
     let largest = |key: fn(f64) -> f64| (0..s.len()).max_by(|a, b| key(s[*a]).total_cmp(&key(s[*b])));
     match *class {
         Comparator::L2 { radius } => {
-            let length = class.norm(s.iter().copied());
+            let length = class.norm(s);
             if length > 0.0 {
                 u.iter_mut().zip(s).for_each(|(u, s)| *u = -radius * (s / length));
             }

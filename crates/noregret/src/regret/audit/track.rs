@@ -95,9 +95,8 @@ impl<'a> Track<'a> {
     /// The width of the bracket that the stand-in's own problem has at a point, in totals.
     pub(super) fn stage_gap<V: Value>(&self, problem: &Problem<'_, V>, point: &Point) -> f64 {
         let penalty = problem.penalty(&self.class) / 2.0 * point.u.iter().map(|x| x * x).sum::<f64>();
-        let s = point.ledger.s.iter();
-        let least = point.ledger.book.k.value()
-            - self.class.support(s, point.u.len(), 0.0, point.ledger.book.rounds as f64);
+        let Ledger { book, s, .. } = &point.ledger;
+        let least = book.k.value() - self.class.support(s, point.u.len(), 0.0, book.rounds as f64);
         point.smooth + penalty - least + point.waste
     }
 
@@ -122,7 +121,7 @@ impl<'a> Track<'a> {
             at_least: self.at_least.min(self.at_most),
             at_most: self.at_most,
             closed: self.done(),
-            norm: self.class.norm(self.u.iter().copied()),
+            norm: self.class.norm(&self.u[..]),
             u: problem.vector(&self.u),
             multiplier: self.multiplier,
             sweeps: problem.sweeps,
