@@ -30,6 +30,7 @@ pub(crate) fn reading(command: Command) -> Command {
                 .help("Column or key of the importance weight (CSV, JSON lines, Arrow, Parquet)"),
         )
         .arg(flag("zero-based").help("LIBSVM indices count from 0"))
+        .arg(flag("no-header").help("CSV and TSV begin with data: columns are called 1, 2, 3, ..."))
         .arg(
             option("bits", "B")
                 .value_parser(value_parser!(u32).range(1..=31))
@@ -126,6 +127,7 @@ pub(crate) fn options(matches: &ArgMatches) -> Options {
         |name: &str| matches.get_many::<String>(name).map_or_else(Vec::new, |all| all.cloned().collect());
     Options {
         zero_based: matches.get_flag("zero-based"),
+        no_header: matches.get_flag("no-header"),
         bits: matches.get_one("bits").copied(),
         dimension: matches.get_one("dimension").copied(),
         label: matches.get_one("label").cloned(),
@@ -158,6 +160,9 @@ pub(crate) fn refuse_idle(matches: &ArgMatches, format: &str, table: bool) -> Re
     }
     if matches.get_flag("zero-based") && format != "libsvm" {
         return Err(UsageError(format!("--zero-based is for LIBSVM; the input's format is {format}")));
+    }
+    if matches.get_flag("no-header") && !matches!(format, "csv" | "tsv") {
+        return Err(UsageError(format!("--no-header is for CSV and TSV; the input's format is {format}")));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 mod support;
 
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::io::Write;
 use support::{Folder, libsvm};
 
@@ -144,4 +145,44 @@ fn bits_and_dimension_bound_the_features() {
     folder.write("b.svm", "1 0:1 3:1\n-1 1:1\n");
     assert_eq!(folder.learn("b.svm --zero-based")["dimension"], 4);
     folder.run("learn b.svm").exits(3).says(&["b.svm:1:3:", "--zero-based"]);
+}
+
+#[test]
+fn columns_without_a_header_are_called_by_their_numbers() {
+    let folder = Folder::new();
+    let mut rows = String::new();
+    for k in 0..40 {
+        rows += if k % 3 == 0 { "1" } else { "-1" };
+        let _ = writeln!(rows, ",{}.5,\"x{}\",{}", k % 7, k % 4, k % 5);
+    }
+    folder.write("plain.csv", &rows);
+    folder.write("named.csv", format!("1,2,3,4\n{rows}"));
+    folder.write("gaps.csv", format!("\u{feff}\n\n{rows}"));
+    let expected = timeless(folder.learn("named.csv --label 1"));
+    assert_eq!(expected["examples"], 40);
+    for file in ["plain.csv", "gaps.csv"] {
+        assert_eq!(timeless(folder.learn(&format!("{file} --label 1 --no-header"))), expected, "{file}");
+    }
+    let twice = timeless(folder.learn("plain.csv plain.csv --label 1 --no-header"));
+    assert_eq!(twice["examples"], 80);
+    // A model knows that there was none, and so does a cache.
+    folder.run("learn plain.csv --label 1 --no-header --quiet --model m.model").ok();
+    folder.run("convert plain.csv c.arrow --label 1 --no-header --quiet").ok();
+    folder.run("learn c.arrow --quiet --model c.model").ok();
+    assert_eq!(folder.read("m.model"), folder.read("c.model"));
+    let scores = folder.run("predict m.model plain.csv --scores --quiet").ok().out;
+    assert_eq!(scores.lines().count(), 40);
+    assert_eq!(scores, folder.run("predict m.model plain.csv --scores --quiet --no-header").ok().out);
+    folder.run("learn m.model.csv --no-header").exits(4);
+    folder.run("learn plain.csv --quiet").exits(2).says(&["--no-header"]);
+    folder.run("learn plain.csv --no-header --quiet").exits(2).says(&["`1`, `2`, `3`, `4`", "--label"]);
+    folder.write("broken.csv", format!("{rows}1,2\n"));
+    folder
+        .run("learn broken.csv --label 1 --no-header --quiet")
+        .exits(3)
+        .says(&["broken.csv:41:", "2 fields, the first record 4"]);
+    folder.write("a.svm", libsvm(4, 1, "binary"));
+    folder.run("learn a.svm --no-header --quiet").exits(2).says(&["CSV and TSV"]);
+    folder.write("empty.csv", "\n");
+    folder.run("learn empty.csv --label 1 --no-header --quiet").exits(3).says(&["expected records"]);
 }

@@ -81,7 +81,8 @@ pub(crate) fn learn(
         (before, if reading.format.is_empty() { said } else { reading.again(said).map_err(raise)? })
     };
     let skip = options.skip;
-    let (zero_based, label, weight) = (options.zero_based, options.label.clone(), options.weight.clone());
+    let (zero_based, no_header) = (options.zero_based, options.no_header);
+    let (label, weight) = (options.label.clone(), options.weight.clone());
     let inputs = bytes::expand(patterns).map_err(raise)?;
     let mut reader = Reader::open(inputs, format, options, threads, CHUNK_BYTES).map_err(raise)?;
     let (mut checked, mut dropped) = (false, 0);
@@ -96,10 +97,11 @@ pub(crate) fn learn(
             let model = &mut state.model;
             if !checked {
                 let found = reader.format_name().unwrap_or("");
-                idle(found, reader.is_table(), label.is_some() || weight.is_some(), zero_based)?;
+                idle(found, reader.is_table(), label.is_some() || weight.is_some(), zero_based, no_header)?;
                 model.reading.same_format(reader.format_name())?;
                 found.clone_into(&mut model.reading.format);
                 model.reading.zero_based = zero_based;
+                model.reading.no_header = no_header;
                 model.reading.label.clone_from(&label);
                 model.reading.weight.clone_from(&weight);
                 checked = true;
@@ -155,7 +157,7 @@ pub(crate) fn learn(
 }
 
 /// Refuses what means nothing in the format that was found.
-fn idle(format: &str, table: bool, names: bool, zero_based: bool) -> Result<(), UsageError> {
+fn idle(format: &str, table: bool, names: bool, zero_based: bool, no_header: bool) -> Result<(), UsageError> {
     if names && !table && !matches!(format, "csv" | "tsv" | "jsonl") {
         return Err(UsageError(format!(
             "label= and weight= name columns or keys, and the input's format {format} has none"
@@ -163,6 +165,9 @@ fn idle(format: &str, table: bool, names: bool, zero_based: bool) -> Result<(), 
     }
     if zero_based && format != "libsvm" {
         return Err(UsageError(format!("zero_based= is for LIBSVM; the input's format is {format}")));
+    }
+    if no_header && !matches!(format, "csv" | "tsv") {
+        return Err(UsageError(format!("header=False is for CSV and TSV; the input's format is {format}")));
     }
     Ok(())
 }

@@ -223,10 +223,11 @@ impl Learner {
     /// as the command does, and returns how many there were.
     ///
     /// Two labels of other names than 1, 0 and -1 are ordered, the larger being positive. Bad records end the
-    /// reading, or are left out with `on_error="skip"`. `progress=True` shows a bar on standard error; a function is
+    /// reading, or are left out with `on_error="skip"`. With `header=False` a CSV begins with data, and its columns are
+    /// called 1, 2, 3, ... `progress=True` shows a bar on standard error; a function is
     /// called with (bytes read, bytes in all or None, examples, average loss) instead.
-    #[pyo3(signature = (path, *, format=None, label=None, weight=None, zero_based=false, on_error="fail", threads=None,
-        progress=None))]
+    #[pyo3(signature = (path, *, format=None, label=None, weight=None, zero_based=false, header=true,
+        on_error="fail", threads=None, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn learn_file(
         &self,
@@ -236,6 +237,7 @@ impl Learner {
         label: Option<String>,
         weight: Option<String>,
         zero_based: bool,
+        header: bool,
         on_error: &str,
         threads: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -254,7 +256,9 @@ impl Learner {
             (state.model.reading.bits, state.model.reading.dimension)
         };
         let skip = on_error == "skip";
-        let options = Options { zero_based, bits, dimension, label, weight, skip, ..Options::default() };
+        let no_header = !header;
+        let options =
+            Options { zero_based, no_header, bits, dimension, label, weight, skip, ..Options::default() };
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let watch = file::Watch::new(py, progress)?;
         file::learn(py, self, &patterns, format, options, threads.unwrap_or_else(cores), watch)

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// What is asked for in the query of a request, rather than in its body or when a model is made.
-const QUERIES: [&str; 4] = ["format", "label", "weight", "zero-based"];
+const QUERIES: [&str; 5] = ["format", "label", "weight", "zero-based", "no-header"];
 
 /// Commands that a message advises, and how a client comes to the same.
 const COMMANDS: [(&str, &str); 4] = [
@@ -62,7 +62,7 @@ fn outside(part: &str, text: &mut String) {
             text.push_str("--");
             text.push_str(name);
         } else if QUERIES.contains(&name) {
-            let value = if name == "zero-based" { "true`" } else { "`" };
+            let value = if matches!(name, "zero-based" | "no-header") { "true`" } else { "`" };
             text.extend(["`?", &name.replace('-', "_"), "=", value]);
         } else {
             text.extend(["`", &name.replace('-', "_"), "`"]);

@@ -137,6 +137,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let options = reader.options();
     let reading = Reading {
         zero_based: options.zero_based,
+        no_header: options.no_header,
         bits: options.bits,
         dimension: options.dimension,
         label: options.label.clone(),

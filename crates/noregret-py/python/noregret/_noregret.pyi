@@ -108,6 +108,7 @@ class Learner:
         label: str | None = None,
         weight: str | None = None,
         zero_based: bool = False,
+        header: bool = True,
         on_error: str = "fail",
         threads: int | None = None,
         progress: bool | Callable[[int, int | None, int, float | None], object] | None = None,

@@ -33,6 +33,8 @@ pub(crate) struct Asked {
     weight: Option<String>,
     /// Whether the indices of LIBSVM count from 0.
     zero_based: Option<bool>,
+    /// Whether a CSV has no header, and its columns are called 1, 2, 3, ...
+    no_header: Option<bool>,
 }
 
 impl Asked {
@@ -45,6 +47,7 @@ impl Asked {
             label: self.label.clone(),
             weight: self.weight.clone(),
             zero_based: self.zero_based.unwrap_or(false),
+            no_header: self.no_header.unwrap_or(false),
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Said {
     pub weight: Option<String>,
     /// Whether indices count from 0.
     pub zero_based: bool,
+    /// Whether a CSV has no header.
+    pub no_header: bool,
 }
 
 /// A body that is being read.
@@ -87,6 +89,7 @@ impl Reader {
         let hashing = space == Space::Names && context.schema.columns.is_empty();
         let options = Options {
             zero_based: said.zero_based || reading.zero_based,
+            no_header: said.no_header || reading.no_header,
             bits: if space == Space::Numbers { reading.bits } else { context.schema.bits },
             dimension: (!hashing).then_some(context.limit),
             label: said.label.or_else(|| reading.label.clone()),

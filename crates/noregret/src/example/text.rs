@@ -183,8 +183,15 @@ pub(super) fn find_label(
         _ if options.unlabelled => Ok(None),
         (first, _) => {
             let found = if first.is_some() { "more than one" } else { "no" };
-            let data = what == "column" && names.iter().all(|name| wide(name.as_bytes()).is_some());
-            let hint = if data { " (the first line looks like data: CSV needs a header)" } else { "" };
+            let data = what == "column"
+                && !options.no_header
+                && names.iter().filter(|name| wide(name.as_bytes()).is_some()).count() > names.len() / 2;
+            let hint = if data {
+                " (the first line looks like data; where there is no header, use --no-header, and `--label` 1 for the \
+                 first column)"
+            } else {
+                ""
+            };
             Err(OpenError::Usage(UsageError(format!(
                 "{found} {what} is called label, target, y or class: say which holds the label with `--label`; there are {}{hint}",
                 list(names)

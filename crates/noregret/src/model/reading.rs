@@ -13,6 +13,9 @@ pub struct Reading {
     pub format: String,
     /// Whether indices counted from 0.
     pub zero_based: bool,
+    /// Whether there was no header, and columns are called by their numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_header: bool,
     /// `--bits`, as given.
     pub bits: Option<u32>,
     /// `--dimension`, as given.
@@ -51,6 +54,7 @@ impl Reading {
         }
         Ok(Options {
             zero_based: self.zero_based,
+            no_header: said.no_header || self.no_header,
             bits: self.bits,
             dimension: self.dimension,
             label: said.label.or_else(|| self.label.clone()),

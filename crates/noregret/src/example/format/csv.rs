@@ -75,6 +75,8 @@ const SLOW: u32 = u32::MAX;
 
 pub(super) struct Csv {
     separator: u8,
+    /// What says how many columns there are.
+    first: &'static str,
     pub(super) roles: Vec<Role>,
     /// The place of each column whose cells may be read as numbers without a further look; [`SLOW`] for
     /// the others.
@@ -339,8 +341,9 @@ impl Csv {
             count += 1;
         }
         let expected = self.roles.len();
-        (count != expected)
-            .then(|| Fault::new(surplus, format!("the record has {count} fields, the header {expected}")))
+        (count != expected).then(|| {
+            Fault::new(surplus, format!("the record has {count} fields, the {} {expected}", self.first))
+        })
     }
 
     #[inline]

@@ -22,6 +22,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Options {
     /// Indices count from 0 (formats with numbers for names).
     pub zero_based: bool,
+    /// There is no header: columns are called 1, 2, 3, ... (CSV and TSV).
+    pub no_header: bool,
     /// Fold features into `2^bits` places.
     pub bits: Option<u32>,
     /// Refuse features beyond this many.

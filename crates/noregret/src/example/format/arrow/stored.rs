@@ -23,6 +23,8 @@ pub(in crate::example) struct Stored {
     /// The format they were read from.
     format: String,
     zero_based: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    no_header: bool,
     bits: Option<u32>,
     dimension: Option<u32>,
     label: Option<String>,
@@ -36,6 +38,7 @@ impl Stored {
             version: VERSION,
             format: format.to_owned(),
             zero_based: options.zero_based,
+            no_header: options.no_header,
             bits: options.bits,
             dimension: options.dimension,
             label: options.label.clone(),
@@ -130,6 +133,7 @@ impl Stored {
         }
         Ok(Options {
             zero_based: self.zero_based,
+            no_header: self.no_header,
             bits: said.bits.or(self.bits),
             dimension: said.dimension.or(self.dimension),
             label: said.label.clone().or_else(|| self.label.clone()),

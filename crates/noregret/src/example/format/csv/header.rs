@@ -54,7 +54,12 @@ pub(super) fn read(
             break (record, end, inner);
         }
         if end >= beginning.len() {
-            let fault = Fault::new(0, "the input is empty: expected a header that names the columns");
+            let message = if options.no_header {
+                "the input is empty: expected records"
+            } else {
+                "the input is empty: expected a header that names the columns"
+            };
+            let fault = Fault::new(0, message);
             return Err(OpenError::Problem(fault.problem(record, lines)));
         }
         lines += 1;
@@ -67,8 +72,12 @@ pub(super) fn read(
         problem.column += if problem.line == 0 { mark as u64 } else { 0 };
         OpenError::Problem(problem)
     };
-    let (names, places) = names(record, separator).map_err(refuse)?;
+    let named = if options.no_header { numbers(record, separator) } else { names(record, separator) };
+    let (names, places) = named.map_err(refuse)?;
     let decoder = columns(options, &names, separator, |k, message| refuse(Fault::new(places[k], message)))?;
+    if options.no_header {
+        return Ok((decoder, from, lines));
+    }
     Ok((decoder, (end + 1).min(beginning.len()), lines + inner + 1))
 }
 
@@ -87,6 +96,7 @@ pub(in crate::example::format) fn columns(
     };
     Ok(Csv {
         separator,
+        first: if options.no_header { "first record" } else { "header" },
         places: roles.iter().map(place).collect(),
         roles,
         schema,
@@ -95,6 +105,18 @@ pub(in crate::example::format) fn columns(
         skip: options.skip,
         unlabelled: options.unlabelled,
     })
+}
+
+/// The numbers of the columns, from 1, as their names, and where each begins in the first record.
+fn numbers(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Fault> {
+    let mut places = Vec::new();
+    let mut next = Some(0);
+    while let Some(at) = next {
+        let field = Field::find(record, at, separator)?;
+        places.push(field.at());
+        next = field.next;
+    }
+    Ok(((1..=places.len()).map(|k| k.to_string()).collect(), places))
 }
 
 /// The names of the columns, none empty and none twice, and where each begins in the record.
