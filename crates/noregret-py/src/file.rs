@@ -97,7 +97,7 @@ pub(crate) fn learn(
             let model = &mut state.model;
             if !checked {
                 let found = reader.format_name().unwrap_or("");
-                idle(found, reader.is_table(), label.is_some() || weight.is_some(), zero_based, no_header)?;
+                idle(found, reader.is_table(), label.is_some() || weight.is_some(), [zero_based, no_header])?;
                 model.reading.same_format(reader.format_name())?;
                 found.clone_into(&mut model.reading.format);
                 model.reading.zero_based = zero_based;
@@ -157,7 +157,12 @@ pub(crate) fn learn(
 }
 
 /// Refuses what means nothing in the format that was found.
-fn idle(format: &str, table: bool, names: bool, zero_based: bool, no_header: bool) -> Result<(), UsageError> {
+fn idle(
+    format: &str,
+    table: bool,
+    names: bool,
+    [zero_based, no_header]: [bool; 2],
+) -> Result<(), UsageError> {
     if names && !table && !matches!(format, "csv" | "tsv" | "jsonl") {
         return Err(UsageError(format!(
             "label= and weight= name columns or keys, and the input's format {format} has none"

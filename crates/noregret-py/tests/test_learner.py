@@ -289,6 +289,19 @@ def test_files_that_are_not_there_or_not_models(tmp_path):
         Learner.from_bytes(b"nothing")
 
 
+def test_a_file_without_a_header_calls_its_columns_by_number(tmp_path):
+    rows = "1,0.5,2\n-1,1.5,0\n1,2.5,1\n"
+    (tmp_path / "plain.csv").write_text(rows)
+    (tmp_path / "named.csv").write_text("1,2,3\n" + rows)
+    plain, named = Learner(), Learner()
+    assert plain.learn_file(tmp_path / "plain.csv", label="1", header=False) == 3
+    assert named.learn_file(tmp_path / "named.csv", label="1") == 3
+    assert plain.predict_one({"2": 1.0, "3": 2.0}) == named.predict_one({"2": 1.0, "3": 2.0})
+    (tmp_path / "rows.svm").write_text("1 1:2\n-1 2:1\n")
+    with pytest.raises(ValueError, match="header=False is for CSV"):
+        Learner().learn_file(tmp_path / "rows.svm", header=False)
+
+
 def test_every_learner_learns_and_certifies(stream):
     X, y = stream
     needs = {"subgradient": {"horizon": 300}, "strongly-convex-ogd": {"l2": 0.1}}

@@ -359,6 +359,11 @@ fn messages_speak_of_requests_and_not_of_flags() {
     assert!(told.contains("`?label=`"), "{told}");
     let told = message(client.request("POST", "/v1/models/m/learn", "text/x-libsvm", b"1 0:1\n"));
     assert!(told.contains("`?zero_based=true`"), "{told}");
+    let told = message(client.request("POST", "/v1/models/m/learn", "text/csv", b"1,2\n-1,3\n"));
+    assert!(told.contains("`?no_header=true`") && told.contains("`?label=` 1"), "{told}");
+    let plain = "/v1/models/plain/learn?no_header=true&label=1";
+    client.put("/v1/models/plain", &json!({})).ok();
+    assert_eq!(client.request("POST", plain, "text/csv", b"1,2\n-1,3\n").ok()["learned"], 2);
     // Flags of the server stay flags: whoever runs it can change them.
     let told = message(client.post("/v1/models/m/label", &json!({"id": "0000000000000001", "label": 1})));
     assert!(told.contains("--label-ttl"), "{told}");
