@@ -1,5 +1,10 @@
 """Structured Streaming: exactly once in effect, whatever is interrupted."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from conftest import Data
@@ -92,6 +97,52 @@ def test_a_query_that_dies_inside_a_batch_neither_repeats_nor_loses_it(spark, un
     finish(start(spark, source, tmp_path / "checkpoint", on_batch=lambda learner, number: told.append(number)))
     assert told == ([3] if moment.startswith("after") else [2, 3])
     assert streaming.model(spark, str(tmp_path / "checkpoint"))[0].to_bytes() == undisturbed[0].to_bytes()
+
+
+DRIVER = """
+import sys, time
+from pyspark.sql import SparkSession
+from test_streaming import finish, start
+
+def note(learner, number):
+    print("learned", number, flush=True)
+    # Here it is killed.
+    time.sleep(600 if str(number) == until else 0)
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+spark = spark.config("spark.driver.bindAddress", "127.0.0.1").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+source, checkpoint, until = sys.argv[1:]
+finish(start(spark, source, checkpoint, on_batch=note))
+"""
+
+
+def drive(source, checkpoint, until=None):
+    """A driver of its own, killed with all that it started once it has learned batch `until`; what it has learned."""
+    command = [sys.executable, "-c", DRIVER, str(source), str(checkpoint), str(until)]
+    here = os.path.dirname(__file__)
+    driver = subprocess.Popen(
+        command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    told = []
+    for line in driver.stdout:
+        if line.startswith("learned "):
+            told.append(int(line.split()[1]))
+            if told[-1] == until:
+                os.killpg(driver.pid, signal.SIGKILL)
+    assert (driver.wait() == 0) == (until is None)
+    return told
+
+
+def test_a_driver_that_is_killed_neither_repeats_nor_loses_a_batch(spark, undisturbed, tmp_path):
+    source, checkpoint = tmp_path / "source", tmp_path / "checkpoint"
+    source.mkdir()
+    for k in range(4):
+        write(source, k)
+    # The model of batch 1 is there, and Spark has not noted that the batch is done.
+    assert drive(source, checkpoint, until=1) == [0, 1]
+    assert drive(source, checkpoint) == [2, 3]
+    assert streaming.model(spark, str(checkpoint))[0].to_bytes() == undisturbed[0].to_bytes()
 
 
 def test_what_a_stream_cannot_do_is_said(spark, tmp_path):
