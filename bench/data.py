@@ -1,4 +1,5 @@
-"""usage: data.py FOLDER ROWS    from FOLDER/rcv.svm: rcv.vw, names.vw; and ROWS dense rows of 28 numbers as higgs.csv, .svm, .vw"""
+"""usage: data.py FOLDER ROWS    from FOLDER/long.svm: the same with five digits after the point, as rcv.svm, rcv.vw, names.vw, and
+long.vw; and ROWS dense rows of 28 numbers as higgs.csv, .svm, .vw"""
 
 import sys
 from pathlib import Path
@@ -7,9 +8,13 @@ import numpy as np
 
 folder, rows = Path(sys.argv[1]), int(sys.argv[2])
 
-with open(folder / "rcv.svm") as text, open(folder / "rcv.vw", "w") as vw, open(folder / "names.vw", "w") as names:
+with open(folder / "long.svm") as text, open(folder / "long.vw", "w") as long, open(folder / "rcv.svm", "w") as svm, \
+        open(folder / "rcv.vw", "w") as vw, open(folder / "names.vw", "w") as names:
     for line in text:
         label, *pairs = line.split()
+        long.write(f"{label} | {' '.join(pairs)}\n")
+        pairs = [f"{index}:{float(value):.5f}" for index, value in (pair.split(":") for pair in pairs)]
+        svm.write(f"{label} {' '.join(pairs)}\n")
         vw.write(f"{label} | {' '.join(pairs)}\n")
         names.write(f"{label} |text {' '.join('word' + pair for pair in pairs)}\n")
 

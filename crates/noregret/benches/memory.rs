@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench memory -- FILE [--hash BITS] [--reps N] [--only LEARNER/LOSS]` reads FILE once (without one, a generated
 //! stream) and then learns it again and again, every time from nothing, with every pair of learner
-//! and loss below; `plain` is the same descent written out by hand without ledger, projection or counts. The least CPU time
+//! and loss below; `plain` is the same descent written out by hand without ledger, projection or counts, and `certified`
+//! is that with a ledger: what the certificate costs is the difference of the two. The least CPU time
 //! of all repetitions counts, and the runs are interleaved, so that ratios mean something on a machine
 //! that does other things too: take a file of some megabytes and many repetitions there.
 
@@ -10,6 +11,7 @@ use noregret::bytes::Input;
 use noregret::engine::{Config, Engine};
 use noregret::example::{Block, Reader, format::Options};
 use noregret::generate;
+use noregret::regret::Sum;
 use std::time::Duration;
 
 /// The time this thread has run, so that a machine that does other things too disturbs little.
@@ -28,8 +30,10 @@ fn clock() -> Duration {
 
 const RUNS: &[(&str, &str)] = &[
     ("plain", "hinge"),
+    ("certified", "hinge"),
     ("projected-ogd", "hinge"),
     ("plain", "logistic"),
+    ("certified", "logistic"),
     ("projected-ogd", "logistic"),
     ("ftrl", "logistic"),
     ("adagrad", "logistic"),
@@ -61,10 +65,10 @@ fn main() {
     let mut best = vec![u128::MAX; runs.len()];
     for _ in 0..reps {
         for (&&(learner, loss), best) in runs.iter().zip(&mut best) {
-            let took = if learner == "plain" {
-                plain(&block, loss == "logistic")
-            } else {
-                learn(&block, learner, loss)
+            let took = match learner {
+                "plain" => plain::<1>(&block, loss == "logistic"),
+                "certified" => plain::<2>(&block, loss == "logistic"),
+                _ => learn(&block, learner, loss),
             };
             *best = (*best).min(took.as_nanos());
         }
@@ -93,39 +97,54 @@ fn config(learner: &str, loss: &str) -> Config {
     config
 }
 
-/// `w -= eta/sqrt(t) slope x` in f64, and nothing else.
-fn plain(block: &Block<f32>, logistic: bool) -> Duration {
+/// `w -= eta/sqrt(t) slope x` in f64 and, with a second number in each slot, the ledger: `S` in it, `K` and what their
+/// roundings are measured by. Nothing else.
+fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
     let rows = block.rows();
     let end = rows.indices.iter().max().map_or(0, |&i| i as usize + 1);
-    let mut w = vec![0.0f64; end];
+    let mut slots = vec![[0.0f64; N]; end];
+    // Memory that was never written is not there yet.
+    for slot in &mut slots {
+        *slot = std::hint::black_box([0.0; N]);
+    }
     let mut total = 0.0;
+    let (mut k, mut magnitude, mut reach) = (Sum::default(), 0.0, 0.0);
     let start = clock();
     for (t, row) in rows.iter().enumerate() {
         let mut sums = [0.0; 4];
         let (mut i4, mut v4) = (row.x.indices.chunks_exact(4), row.x.values.chunks_exact(4));
         for (i, v) in (&mut i4).zip(&mut v4) {
             for k in 0..4 {
-                sums[k] += w[i[k] as usize] * f64::from(v[k]);
+                sums[k] += slots[i[k] as usize][0] * f64::from(v[k]);
             }
         }
         let rest = i4.remainder().iter().zip(v4.remainder());
-        let z = sums.iter().sum::<f64>() + rest.map(|(&i, &v)| w[i as usize] * f64::from(v)).sum::<f64>();
+        let rest = rest.map(|(&i, &v)| slots[i as usize][0] * f64::from(v)).sum::<f64>();
+        let z = sums.iter().sum::<f64>() + rest;
         let m = row.y * z;
-        let slope = if logistic {
-            total += (-m).exp().ln_1p();
-            -row.y / (1.0 + m.exp())
+        let (value, slope) = if logistic {
+            ((-m).exp().ln_1p(), -row.y / (1.0 + m.exp()))
         } else {
-            total += (1.0 - m).max(0.0);
-            if m < 1.0 { -row.y } else { 0.0 }
+            ((1.0 - m).max(0.0), if m < 1.0 { -row.y } else { 0.0 })
         };
+        total += value;
         if slope != 0.0 {
             let step = 100.0 / ((t + 1) as f64).sqrt() * slope;
+            if N > 1 {
+                k.add(value - slope * z);
+                magnitude += value.abs() + (slope * z).abs();
+                reach += slope.abs() * row.x.norm_squared().sqrt();
+            }
             for (&i, &v) in row.x.indices.iter().zip(row.x.values) {
-                w[i as usize] -= step * f64::from(v);
+                let slot = &mut slots[i as usize];
+                slot[0] -= step * f64::from(v);
+                if let Some(s) = slot.get_mut(1) {
+                    *s += slope * f64::from(v);
+                }
             }
         }
     }
-    std::hint::black_box((total, w));
+    std::hint::black_box((total, slots, k, magnitude, reach));
     clock().saturating_sub(start)
 }
 
