@@ -332,14 +332,13 @@ impl Engine {
                 }
             }
         }
-        let mut all = Vec::new();
-        for part in parts {
-            if let Some(latest) = &self.base_latest {
-                all.push(Self::joined(Some(latest), part.clone()));
-            }
-            all.push(Self::joined(self.base.as_ref(), part));
-        }
-        all
+        parts.into_iter().flat_map(|part| self.with_base(part)).collect()
+    }
+
+    /// A ledger of all that this engine has met by itself, with each of those of what came before.
+    fn with_base(&self, part: Ledger) -> Vec<Ledger> {
+        let latest = self.base_latest.as_ref().map(|latest| Self::joined(Some(latest), part.clone()));
+        latest.into_iter().chain([Self::joined(self.base.as_ref(), part)]).collect()
     }
 
     /// `L/n` of the first pass.

@@ -318,3 +318,34 @@ fn a_fortune_won_and_lost_does_not_break_the_coins_bound() {
         assert!(up > 20 || stated < 1.0, "{stated}");
     }
 }
+
+/// Weights at the end of f64 lose their digits when they are multiplied, whatever long rows make of them then.
+#[test]
+fn weights_at_the_end_of_the_numbers_prove_nothing_untrue() {
+    for (name, y, x, u) in
+        [("linear", 0.5, 1e10, -1.0), ("quantile", 1e11, 1e10, 1.0), ("absolute", 3.0, 1e8, 1.0)]
+    {
+        for learner in ["projected-ogd", "ogd", "auto"] {
+            for weight in [4.946e-321, 5e-324, 1e-310, 3e-308] {
+                let mut block = noregret::example::Block::<f64>::new();
+                for _ in 0..3 {
+                    block.push(y, weight, [(0, x)]);
+                }
+                let mut config = Config::new(learner, name);
+                config.bias = false;
+                config.radius = Some(1.0);
+                let mut engine = Engine::new(config).unwrap();
+                if engine.learn_f64(block.rows()).is_err() {
+                    continue;
+                }
+                let Some(certificate) = engine.certificate() else { continue };
+                let lost = engine.loss().value(u * x, y);
+                assert!(
+                    certificate.best_at_least <= lost,
+                    "{learner} {name} {weight:e}: {} is above {lost}",
+                    certificate.best_at_least
+                );
+            }
+        }
+    }
+}

@@ -96,6 +96,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let inputs = bytes::expand(&patterns)?;
     output::check_targets(
         &inputs,
+        &[("run", matches.get_one("run")), ("model", matches.get_one("model"))],
         &[
             ("json", matches.get_one("json")),
             ("report", matches.get_one("report")),
@@ -131,6 +132,14 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let book = auditor.survey().book.clone();
     if let Some(run) = &past {
         run.check(book.examples, book.weight.value())?;
+    }
+    if let Some(class) = matches.get_one::<String>("class") {
+        // At u = 0 all slopes have one size, and those of the rest are above 0: nobody is of the class.
+        let rest = setting.loss.slope(0.0, -1.0) * book.weight.value();
+        let sum = auditor.survey().s.bias.unwrap_or(f64::NEG_INFINITY);
+        if rest > 0.0 && sum >= rest * (1.0 - 1e-9) {
+            return Err(UsageError(format!("--class {class}: no example has that label")).into());
+        }
     }
     let given = model.as_ref().filter(|m| m.engine.is_linear()).map(|m| m.engine.weights());
     if given.is_none() && model.is_some() {

@@ -91,6 +91,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let inputs = bytes::expand(&patterns)?;
     output::check_targets(
         &inputs,
+        &[],
         &[
             ("json", matches.get_one("json")),
             ("report", matches.get_one("report")),

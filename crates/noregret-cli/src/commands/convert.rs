@@ -93,7 +93,7 @@ fn convert<V: Kind>(matches: &ArgMatches) -> Result<u8> {
     options.unlabelled = matches.get_flag("unlabelled");
     let patterns: Vec<String> = matches.get_many("data").expect("clap requires it").cloned().collect();
     let inputs = bytes::expand(&patterns)?;
-    output::check_targets(&inputs, &[("OUT", Some(target)), ("json", json)])?;
+    output::check_targets(&inputs, &[], &[("OUT", Some(target)), ("json", json)])?;
     let format = arguments::format_name(matches);
     let mut reader = Reader::<V>::open_as(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let Some(mut block) = wait(&mut reader, &stop)? else {

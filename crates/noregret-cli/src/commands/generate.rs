@@ -52,6 +52,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             "--json - and the stream cannot both go to standard output; write the stream with --out FILE";
         return Err(UsageError::new(message).into());
     }
+    output::check_targets(&[], &[], &[("out", matches.get_one("out")), ("json", json)])?;
     let mut out = output::lines(target)?;
     entry.run(&request, &mut out).map_err(|source| {
         let path = Path::new(target.unwrap_or("-")).to_owned();

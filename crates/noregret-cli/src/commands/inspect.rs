@@ -102,6 +102,7 @@ fn nonzeros(parts: &[Part]) -> usize {
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let path: &String = matches.get_one("model").expect("clap requires it");
+    output::check_targets(&[], &[("MODEL", Some(path))], &[("json", matches.get_one("json"))])?;
     let model = AnyModel::load(Path::new(path))?;
     let top = *matches.get_one::<u32>("top").expect("clap has a default") as usize;
     let parts = parts(&model, matches.get_flag("averaged"), top)?;
@@ -162,7 +163,10 @@ fn members(mixture: &Mixture) -> String {
         }
     }
     let names: Vec<String> = mixture.members.iter().map(|m| format!("{:>13}", m.name)).collect();
-    let _ = writeln!(text, "\nwho won when: average losses up to each number of rounds, * the least");
+    let _ = writeln!(
+        text,
+        "\nwho won when: average losses since the row before, up to each number of rounds, * the least"
+    );
     let _ = writeln!(text, "  {:>10}{}", "rounds", names.concat());
     for (rounds, losses) in mixture.stretches() {
         let least = losses.iter().copied().fold(f64::INFINITY, f64::min);

@@ -112,7 +112,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let inputs = bytes::expand(&patterns)?;
     output::check_targets(
         &inputs,
-        &[("model", matches.get_one("model")), ("json", matches.get_one("json"))],
+        &[("resume", matches.get_one("resume"))],
+        &[
+            ("model", matches.get_one("model")),
+            ("json", matches.get_one("json")),
+            ("report", matches.get_one("report")),
+        ],
     )?;
     let format = arguments::format_name(matches);
     let skip = options.skip;

@@ -54,7 +54,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let skip = options.skip;
     let format = arguments::format_name(matches);
     let inputs = bytes::expand(&patterns)?;
-    output::check_targets(&inputs, &[("out", matches.get_one("out")), ("json", matches.get_one("json"))])?;
+    output::check_targets(
+        &inputs,
+        &[("MODEL", Some(path))],
+        &[("out", matches.get_one("out")), ("json", matches.get_one("json"))],
+    )?;
     let mut reader = Reader::open(inputs, format, options, arguments::threads(matches), CHUNK_BYTES)?;
     let target = matches.get_one::<String>("out").map(String::as_str);
     let json_target = matches.get_one::<String>("json").map(String::as_str);

@@ -132,6 +132,7 @@ fn read(
     let inputs = bytes::expand(&patterns)?;
     output::check_targets(
         &inputs,
+        &[("verify", matches.get_one("verify"))],
         &[("json", matches.get_one("json")), ("certificate", matches.get_one("certificate"))],
     )?;
     let format = arguments::format_name(matches);

@@ -18,6 +18,7 @@
 //! Theorem: `regret/bound/alma.rs`, which needs a comparator. Source: Gentile 2001, ALMA_2(alpha; B, C)
 //! of figure 1, with `B = sqrt(8)/alpha` and `C = sqrt(2)` as in theorem 3 unless they are given.
 
+use super::iterate::is_due;
 use super::slots::{Cell, NoMean, Slots, Weight};
 use super::{Entry, Learner, Losses, Outcome, Setup, Theorem, refuse_average};
 use crate::example::{Features, Value};
@@ -63,10 +64,6 @@ pub(super) static ENTRY: Entry = Entry {
     },
 };
 
-/// The norm is computed anew at multiples of this many corrections: each may move it by a few
-/// roundings of 1.
-const RECOMPUTE: u64 = 1 << 16;
-
 /// Below this scale the vector is folded, so that `1/a` stays far from overflow.
 const SMALLEST_SCALE: f64 = 1e-100;
 
@@ -107,7 +104,7 @@ impl Alma {
             slots.iter_mut().for_each(|cell| cell.state.v *= self.a);
             self.a = 1.0;
         }
-        if self.k.is_multiple_of(RECOMPUTE) || self.q < 0.0 {
+        if is_due(self.k, slots.len()) || self.q < 0.0 {
             self.q = self.a * self.a * slots.norm_squared(|c| c.state.v).0;
         }
         if self.q > 1.0 {

@@ -239,6 +239,7 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         let mut margins = [first, second, third, fourth, fifth, coin].map(f64::from);
         let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
         margins[COIN] *= coin_scale;
+        let margins = margins.map(|m| self.rule.tamed(&self.memory, m));
         let z = margins.map(|m| self.rule.predicted(&self.memory, m));
         let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
         Round { margins, z, mixed, square, coin_scale, news, heard: Vec::new() }
@@ -314,8 +315,8 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         }
 
         // First touch: sums of squares, and how far each member's prediction will move.
-        let (first_loss, entered) = rule.at(z[0], y, &told[0]);
-        let entered = c * entered;
+        let (first_loss, entered_slope) = rule.at(z[0], y, &told[0]);
+        let entered = c * entered_slope;
         // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
         let steep = |k: usize| {
             let slope = ((c * told[k].slope) as f32).clamp(-STEEPEST, STEEPEST);
@@ -380,8 +381,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         self.rows += *square;
         let (loss, product) = (c * first_loss, entered * z[0]);
         self.slow[0] += loss - product;
-        self.slow[1] += loss.abs() + product.abs();
-        self.slow[2] += entered.abs() * noticed(o.norm_squared, entered, x).sqrt();
+        // A product of weight and slope near 0 is off by more than its own roundings.
+        let size = if entered_slope == 0.0 { 0.0 } else { entered.abs().max(2.0 * f64::MIN_POSITIVE) };
+        self.slow[1] += loss.abs() + size * z[0].abs();
+        self.slow[2] += size * noticed(o.norm_squared, entered, x).sqrt();
         self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());

@@ -8,8 +8,14 @@ use crate::example::{Features, Value};
 use serde::{Deserialize, Serialize};
 
 /// Exact recomputation of a norm happens at multiples of this many rounds, and when a guard trips:
-/// never because something is printed or saved.
+/// never because something is printed or saved. In a table of millions it is rarer, so that a round's part of it stays small.
 const RECOMPUTE: u64 = 1 << 16;
+
+/// Whether it is due after round `t`.
+#[inline(always)]
+pub(super) fn is_due(t: u64, slots: usize) -> bool {
+    t.is_multiple_of(RECOMPUTE) && t.is_multiple_of((slots as u64 / 16).next_power_of_two())
+}
 
 /// Below this scale the vector is folded, so that `1/a` stays far from overflow.
 const SMALLEST_SCALE: f64 = 1e-100;
@@ -133,7 +139,7 @@ impl Scaled {
                 self.recompute(slots);
             }
         }
-        if self.t.is_multiple_of(RECOMPUTE) {
+        if is_due(self.t, slots.len()) {
             self.recompute(slots);
         }
         if let Some(radius) = radius
@@ -256,7 +262,7 @@ impl OfLedger {
                 self.recompute(slots);
             }
         }
-        if self.t.is_multiple_of(RECOMPUTE) {
+        if is_due(self.t, slots.len()) {
             self.recompute(slots);
         }
         self.t as f64
@@ -314,6 +320,15 @@ impl OfLedger {
 mod tests {
     use super::super::slots::NoMean;
     use super::*;
+
+    #[test]
+    fn a_norm_is_computed_anew_at_multiples_of_two_to_the_sixteenth() {
+        let due = |slots: usize| (1..=1 << 21).filter(|&t| is_due(t, slots)).collect::<Vec<u64>>();
+        let sixteen: Vec<u64> = (1..=32).map(|k| k << 16).collect();
+        assert_eq!(due(0), sixteen);
+        assert_eq!(due(1 << 20), sixteen);
+        assert_eq!(due(1 << 24), [1 << 20, 1 << 21]);
+    }
 
     /// A guard that tripped again right after it was served would make every round cost O(dimension).
     #[test]

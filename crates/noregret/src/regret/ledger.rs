@@ -159,14 +159,15 @@ impl Book {
         let loss = r.weight * r.loss;
         let alpha = r.weight * r.slope;
         let product = alpha * r.z;
+        let size = steepness(alpha, r.slope);
         self.loss.add(loss);
         self.k.add(loss - product);
-        self.magnitude += loss.abs() + product.abs();
+        self.magnitude += loss.abs() + size * r.z.abs();
         let gradient = alpha * alpha * r.norm_squared;
         self.gradient_squared = larger(self.gradient_squared, gradient);
         self.squares.add(gradient);
         // Not the root of `gradient`, whose square leaves the range of f64 first.
-        self.reach += alpha.abs() * r.norm_squared.sqrt();
+        self.reach += size * r.norm_squared.sqrt();
     }
 
     /// Counts a row of weight 0: it is predicted and reported, and changes nothing.
@@ -294,6 +295,13 @@ impl Book {
         let best = round_down(round_down(total.max(floor)) / n);
         best.is_finite().then_some(best)
     }
+}
+
+/// `|alpha|`, where it is a weight times a slope: not so small that the product's own rounding, which near 0 is no part of
+/// the product, is more than a rounding of this.
+#[inline(always)]
+fn steepness(alpha: f64, slope: f64) -> f64 {
+    larger(alpha.abs(), if slope == 0.0 { 0.0 } else { UNDERFLOW / ROUNDOFF })
 }
 
 /// The larger of two numbers of which the first is one: an instruction, where `f64::max` takes five.

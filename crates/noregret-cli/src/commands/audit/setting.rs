@@ -156,7 +156,11 @@ impl Setting {
         let name = text("loss")
             .or_else(|| run.and_then(|r| r.summary["loss"].as_str().map(str::to_owned)))
             .or_else(|| learned.map(|c| c.loss.clone()))
-            .unwrap_or_else(|| if detected == LabelMap::Real { "square" } else { "logistic" }.to_owned());
+            .unwrap_or_else(|| {
+                // A class against the rest is two classes, whatever the labels are.
+                let real = detected == LabelMap::Real && text("class").is_none();
+                if real { "square" } else { "logistic" }.to_owned()
+            });
         let entry = loss::find(&name)?;
         if let Some(run) = run
             && run.summary["loss"] != entry.name

@@ -15,6 +15,10 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     /// What a rule remembers of the labels, for model files.
     type Memory: Clone + Default + Serialize + for<'a> Deserialize<'a> + Send + Sync + 'static;
 
+    /// What the weights say, cut where the loss's slope would know no measure.
+    fn tamed(&self, _: &Self::Memory, m: f64) -> f64 {
+        m
+    }
     /// The number a member predicts, whose weights say `m`.
     fn predicted(&self, memory: &Self::Memory, m: f64) -> f64;
     /// The loss of a prediction.
@@ -277,6 +281,8 @@ pub(super) struct Convex {
     loss: Box<dyn Loss>,
     /// The loss is a function of `z - y`, so predictions have the unit of labels.
     located: bool,
+    /// The slope grows like an exponential: the best number for a label is its logarithm (Poisson).
+    steep: bool,
     /// The slope changes gradually.
     smooth: bool,
     /// It is the square loss.
@@ -304,7 +310,8 @@ impl Convex {
         let smooth = at(0.31, 1.0) - at(0.29, 1.0) > 1e-6;
         // The only one whose slope is exactly 2 (z - y), at any distance.
         let square = located && [0.5, 64.0, 4096.0].iter().all(|&r| at(1.0 + r, 1.0) == 2.0 * r);
-        Self { loss, located, smooth, square, bound: bound.filter(|_| square) }
+        let steep = [1.0f64, 3.0].iter().all(|&y| at(y.ln(), y).abs() < 1e-12) && at(9.0, 1.0) > 1e3;
+        Self { loss, located, steep, smooth, square, bound: bound.filter(|_| square) }
     }
 }
 
@@ -383,6 +390,11 @@ impl Convex {
 
 impl Rule for Convex {
     type Memory = Labels;
+
+    // No prediction is worth more than the logarithm of the largest label, and one row too high would cost more than all others.
+    fn tamed(&self, memory: &Labels, m: f64) -> f64 {
+        if self.steep { m.clamp(-FARTHEST, memory.highest.max(1.0).ln()) } else { m }
+    }
 
     fn predicted(&self, memory: &Labels, m: f64) -> f64 {
         if !self.located {

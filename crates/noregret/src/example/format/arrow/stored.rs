@@ -108,6 +108,9 @@ impl Stored {
                 return Err(refuse(flag, format!(" {asked}"), format!("`{is}`")));
             }
         }
+        if let (Some(asked), None, false) = (&said.weight, &self.weight, said.unlabelled) {
+            return Err(refuse("weight", format!(" {asked}"), "none".into()));
+        }
         if let Some(known) = &said.schema
             && *known != self.schema
             && (*known != Schema::default() || self.schema != Schema::default())
