@@ -67,7 +67,7 @@ pub(crate) fn check_targets(
         }
         let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::metadata(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+            std::fs::metadata(folder).map_err(|source| Error::Io { path: path.into(), source })?;
         }
     }
     Ok(())

@@ -293,6 +293,8 @@ fn owner(folder: &Folder, parameter: &str) -> String {
 #[test]
 fn every_option_of_every_help_text_is_accepted() {
     let folder = with_model("");
+    folder.write("a.csv", "1,2\n-1,3\n");
+    folder.run("learn a.csv --label 1 --no-header --quiet --model of-columns").ok();
     let commands = ["learn", "predict", "inspect", "generate", "demo", "learners", "losses", "bounds"];
     let mut tried = 0;
     for command in commands {
@@ -321,6 +323,8 @@ fn every_option_of_every_help_text_is_accepted() {
                 _ => "1".to_owned(),
             };
             let operand = match command {
+                "learn" if name == "no-header" => "a.csv --label 1",
+                "predict" if name == "no-header" => "of-columns a.csv",
                 "learn" => "a.svm",
                 "predict" => "m a.svm",
                 "inspect" => "m",

@@ -130,9 +130,15 @@ fn json_goes_to_standard_output_alone_or_to_a_file_beside_the_text() {
 #[test]
 fn a_json_file_that_cannot_be_written_is_an_io_error_and_the_model_is_saved_all_the_same() {
     let folder = four();
+    // A folder that is not there is seen before anything is learned; a disk that is full is not.
     let ran = folder.run(&format!("learn {FOUR_FLAGS} --model m --json nowhere/s.json"));
     ran.exits(4).says(&["nowhere/s.json"]);
-    assert!(folder.path("m").exists());
+    assert!(!folder.path("m").exists());
+    if cfg!(target_os = "linux") {
+        let ran = folder.run(&format!("learn {FOUR_FLAGS} --model m --json /dev/full"));
+        ran.exits(4).says(&["/dev/full"]);
+        assert!(folder.path("m").exists());
+    }
 }
 
 #[test]
