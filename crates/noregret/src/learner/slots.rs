@@ -74,7 +74,7 @@ impl<T: Slot> Slots<T> {
         }
     }
 
-    /// The same number, and the row's [rough squares](Value::rough_squares) by the way.
+    /// The same number, and the row's [rough squares](Features::rough_squares) by the way.
     #[inline(always)]
     pub fn dot_roughly<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
         let mut lanes = V::Lanes::default();
