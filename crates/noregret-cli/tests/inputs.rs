@@ -183,6 +183,8 @@ fn columns_without_a_header_are_called_by_their_numbers() {
         .says(&["broken.csv:41:", "2 fields, the first record 4"]);
     folder.write("a.svm", libsvm(4, 1, "binary"));
     folder.run("learn a.svm --no-header --quiet").exits(2).says(&["CSV and TSV"]);
+    folder.write("twice.csv", "1,0,0\n-1,0,1\n");
+    folder.run("learn twice.csv --quiet").exits(3).says(&["appears twice", "use --no-header"]);
     folder.write("empty.csv", "\n");
     folder.run("learn empty.csv --label 1 --no-header --quiet").exits(3).says(&["expected records"]);
 }

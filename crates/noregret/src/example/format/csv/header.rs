@@ -136,7 +136,10 @@ fn names(record: &[u8], separator: u8) -> Result<(Vec<String>, Vec<usize>), Faul
         }
         if !known.insert(name.to_owned()) {
             let name = text::excerpt(name.as_bytes());
-            let message = format!("the column `{name}` appears twice: names of columns must differ");
+            let data = text::wide(name.as_bytes()).is_some();
+            let hint =
+                if data { "; where the first line is data and no header, use --no-header" } else { "" };
+            let message = format!("the column `{name}` appears twice: names of columns must differ{hint}");
             return Err(Fault::new(at, message));
         }
         names.push(name.to_owned());
