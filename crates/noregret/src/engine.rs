@@ -26,7 +26,7 @@ use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Entered, Judge, Machine, Vector};
+use crate::round::{Diverged, Judge, Machine, Rounds, Vector};
 use average::AVERAGED;
 pub(crate) use late::LATE;
 use passes::FirstPass;
@@ -46,7 +46,7 @@ pub struct Engine {
     blocks: Blocks,
     tally: Tally,
     /// Room for rounds that are entered together; empty between calls.
-    waiting: Vec<Entered>,
+    waiting: Box<Rounds>,
     /// A ledger of what came before the current part.
     base: Option<Ledger>,
     /// Another ledger of what came before: that of its last complete pass, which proves more.
@@ -118,7 +118,7 @@ impl Engine {
             machine,
             blocks: Blocks::default(),
             tally,
-            waiting: Vec::new(),
+            waiting: Box::default(),
             base: None,
             base_latest: None,
             origin: None,

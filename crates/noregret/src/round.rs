@@ -5,8 +5,11 @@
 //! the counts) is asked once per row of the [`Judge`].
 
 mod judge;
+mod rounds;
 
 pub use judge::Judge;
+pub(crate) use rounds::MOST;
+pub use rounds::Rounds;
 
 use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Part, Slot, Slots, Theorem};
@@ -61,14 +64,22 @@ pub fn learn<L: Learner, V: Value>(
     rows: Rows<'_, V>,
     judge: &mut Judge<'_>,
 ) -> Result<(), (usize, Diverged)> {
-    let done = play(learner, slots, rows, judge);
+    // Where a loss is flat, its slope is 0 in most rounds of a good model: there the row's rough length comes with the
+    // prediction, by the values that are at hand.
+    let kink = judge.loss.kink(1.0);
+    let flat = !judge.loss.floored() && kink.is_some_and(|kink| kink.left == 0.0 || kink.right == 0.0);
+    let done = if L::RESTS && flat {
+        play::<L, V, true>(learner, slots, rows, judge)
+    } else {
+        play::<L, V, false>(learner, slots, rows, judge)
+    };
     judge.finish();
     done
 }
 
 /// The rounds, which may be waiting to be entered when it ends.
-#[inline(always)]
-fn play<L: Learner, V: Value>(
+#[inline(never)]
+fn play<L: Learner, V: Value, const FLAT: bool>(
     learner: &mut L,
     slots: &mut Slots<L::Slot>,
     rows: Rows<'_, V>,
@@ -79,25 +90,21 @@ fn play<L: Learner, V: Value>(
     // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
     // the loss a floor of its own, whose rounding is measured by it) or is longer.
     let mut longest = 0.0;
-    // Where a loss is flat, its slope is 0 in most rounds of a good model: there the row's rough length comes with the
-    // prediction, by the values that are at hand.
-    let kink = judge.loss.kink(1.0);
-    let flat = L::RESTS && !floored && kink.is_some_and(|kink| kink.left == 0.0 || kink.right == 0.0);
     for k in 0..rows.len() {
         let row = rows.row(k);
         if L::FETCHES && k + 1 < rows.len() {
             learner.fetch(slots, rows.row(k + 1).x);
         }
         // Else most rounds have a slope, and the length is wanted.
-        let (z, rough, length) = if flat {
+        let (z, rough, length) = if FLAT {
             let (z, rough) = learner.foresee_roughly(slots, row.x);
             (z, rough, None)
         } else {
             let (z, length) = learner.foresee_and_norm(slots, row.x);
             (z, f64::INFINITY, Some(length))
         };
-        let Told { value: loss, slope } = judge.told(z, row.y);
-        if flat && slope == 0.0 && loss == 0.0 && V::surely_at_most(rough, row.x.values.len(), longest) {
+        let Told { value: loss, slope } = judge.begun(z, row.y);
+        if FLAT && slope == 0.0 && loss == 0.0 && V::surely_at_most(rough, row.x.values.len(), longest) {
             judge
                 .enter_quiet(z, row.y, row.weight, learner.norm_squared())
                 .map_err(|diverged| (k, diverged))?;
@@ -154,7 +161,7 @@ pub fn learn_late<L: Learner, V: Value>(
 ) -> Result<(), Diverged> {
     let Late { x, z, y, weight } = round;
     let now = learner.foresee(slots, x);
-    let Told { value: loss, slope } = judge.told(z, y);
+    let Told { value: loss, slope } = judge.begun(z, y);
     let floor = judge.loss.floor(y);
     let norm_squared = x.norm_squared() + if slots.bias.is_some() { 1.0 } else { 0.0 };
     let model = learner.norm_squared();

@@ -19,6 +19,8 @@ pub trait Value: Copy + Default + Send + Sync + 'static {
     fn sum_squares(lanes: Self::Lanes) -> f64;
     /// The last `count` of four values, below four; the others are 0.
     fn last(values: &[Self; 4], count: usize) -> [Self; 4];
+    /// The values, where they are f32.
+    fn as_f32(values: &[Self]) -> Option<&[f32]>;
     /// Whether the sum of `count` squares is surely at most `this`, where it is `rough` in this type, summed in four
     /// chains or more.
     fn surely_at_most(rough: f64, count: usize, this: f64) -> bool;
@@ -56,6 +58,10 @@ impl Value for f32 {
     fn last(values: &[f32; 4], count: usize) -> [f32; 4] {
         (f32x4::new(*values) * f32x4::new(LAST[count % 4])).to_array()
     }
+    #[inline(always)]
+    fn as_f32(values: &[f32]) -> Option<&[f32]> {
+        Some(values)
+    }
     surely_at_most!(f32);
     #[inline(always)]
     fn f64(self) -> f64 {
@@ -79,6 +85,10 @@ impl Value for f64 {
     #[inline(always)]
     fn last(values: &[f64; 4], count: usize) -> [f64; 4] {
         std::array::from_fn(|k| values[k] * f64::from(LAST[count % 4][k]))
+    }
+    #[inline(always)]
+    fn as_f32(_: &[f64]) -> Option<&[f32]> {
+        None
     }
     surely_at_most!(f64);
     #[inline(always)]

@@ -2,7 +2,7 @@
 //! of the ledger's `S`.
 
 use super::part::{average_count, gather};
-use super::slots::{Cell, Dual, Mean, Slots, Weight};
+use super::slots::{Cell, Dual, Mean, Own, Slots, Weight};
 use super::{Learner, Outcome, Part};
 use crate::example::{Features, Value};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ fn shift<M: Mean, V: Value>(
     dv: f64,
     sum_a: f64,
 ) {
-    slots.enter_evenly(x, slope, |cell, xi| {
+    slots.enter_shift(x, slope, dv, |cell, xi| {
         let change = dv * xi;
         cell.state.v += change;
         cell.state.mean.add(sum_a * change);
@@ -88,7 +88,7 @@ impl Scaled {
         slots: &Slots<Weight<M>>,
         x: Features<'_, V>,
     ) -> (f64, f64) {
-        let (sum, rough) = slots.dot_roughly(x, |c| c.state.v);
+        let (sum, rough) = slots.dot_roughly::<Own, V>(x);
         (self.a * sum, rough)
     }
 

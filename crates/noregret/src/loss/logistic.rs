@@ -23,6 +23,12 @@ fn ln_1p(e: f64) -> f64 {
     sum.ln() + (e - (sum - 1.0)) / sum
 }
 
+/// `ln(1 + e^-m)` from `e = e^-|m|`.
+#[inline]
+fn value(m: f64, e: f64) -> f64 {
+    ln_1p(e) + (-m).max(0.0)
+}
+
 impl Loss for Logistic {
     fn value(&self, z: f64, y: f64) -> f64 {
         self.told(z, y).value
@@ -32,12 +38,23 @@ impl Loss for Logistic {
         self.told(z, y).slope
     }
 
-    // ln(1 + e^(-y z)) and -y / (1 + e^(+y z)), from one exponential
-    #[inline]
     fn told(&self, z: f64, y: f64) -> Told {
+        let Told { value: e, slope } = self.begun(z, y);
+        Told { value: value(y * z, e), slope }
+    }
+
+    // e^(-|y z|), and from it -y / (1 + e^(+y z))
+    #[inline]
+    fn begun(&self, z: f64, y: f64) -> Told {
         let m = y * z;
         let e = (-m.abs()).exp();
-        Told { value: ln_1p(e) + (-m).max(0.0), slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e) }
+        Told { value: e, slope: -y * (if m > 0.0 { e } else { 1.0 }) / (1.0 + e) }
+    }
+
+    fn settle(&self, z: &[f64], y: &[f64], values: &mut [f64]) {
+        for ((z, y), e) in z.iter().zip(y).zip(values) {
+            *e = value(y * z, *e);
+        }
     }
 
     fn accepts(&self, y: f64) -> bool {

@@ -16,7 +16,7 @@ mod tests;
 
 use super::{Comparator, Sum, round_down, round_up};
 use crate::learner::OwnBook;
-use crate::round::{Entered, Numbers, Vector};
+use crate::round::{Entered, MOST, Numbers, Rounds, Vector};
 use serde::{Deserialize, Serialize};
 
 /// The unit roundoff of f64.
@@ -85,38 +85,49 @@ impl Default for Book {
 impl Book {
     /// Enters rounds in their order, as [`Book::enter`] and [`Book::pass_over`] would one by one, to the bit. What
     /// rounds of weight 1 have in common is done once for all of them.
-    pub fn enter_all(&mut self, rounds: &[Entered]) {
-        if rounds.iter().any(|r| r.weight != 1.0 || r.floor != 0.0 || r.model.is_none()) {
-            for r in rounds {
+    pub fn enter_all(&mut self, rounds: &Rounds) {
+        // Every round is asked, without a jump for each.
+        let all = |numbers: &[f64], this: f64| numbers.iter().fold(true, |so_far, &x| so_far & (x == this));
+        let plain = all(rounds.weight(), 1.0) & all(rounds.floor(), 0.0);
+        let Some(model) = rounds.model().filter(|_| plain) else {
+            for r in rounds.iter() {
                 if r.weight > 0.0 {
-                    self.enter(r);
+                    self.enter(&r);
                 } else {
                     self.pass_over();
                 }
             }
             return;
+        };
+        if rounds.len() == 0 {
+            return;
         }
-        let Some(last) = rounds.last() else { return };
         let before = self.rounds;
         self.examples += rounds.len() as u64;
         self.rounds += rounds.len() as u64;
         self.weight.add_ones(rounds.len() as u64);
-        self.meet_weight(before, last.weight);
+        self.meet_weight(before, 1.0);
         if let Some(penalty) = &mut self.penalty {
             let mut sum = *penalty;
-            for q in rounds.iter().filter_map(|r| r.model) {
-                sum.add(q / 2.0);
-            }
+            model.for_each(|q| sum.add(q / 2.0));
             *penalty = sum;
         }
-        let (mut longest, mut label) = (self.longest_squared, self.largest_label);
-        for r in rounds {
-            longest = larger(longest, r.norm_squared);
-            label = larger(label, r.y.abs());
+        self.longest_squared = largest(self.longest_squared, rounds.norm_squared(), |x| x);
+        self.largest_label = largest(self.largest_label, rounds.y(), f64::abs);
+        self.enter_slopes(rounds);
+    }
+
+    /// [`Book::enter_slope`] of rounds of weight 1.
+    fn enter_slopes(&mut self, rounds: &Rounds) {
+        let (z, loss, slope, norm_squared) = (rounds.z(), rounds.loss(), rounds.slope(), rounds.norm_squared());
+        // Those that add anything, found without a jump that depends on them: nobody could guess it.
+        let (mut busy, mut count) = ([0_u8; MOST], 0);
+        for k in 0..rounds.len() {
+            busy[count] = k as u8;
+            count += usize::from((loss[k] != 0.0) | (slope[k] != 0.0));
         }
-        (self.longest_squared, self.largest_label) = (longest, label);
-        for r in rounds {
-            self.enter_slope(r);
+        for k in busy[..count].iter().map(|&k| usize::from(k)) {
+            self.enter_slope(z[k], loss[k], slope[k], slope[k], norm_squared[k]);
         }
     }
 
@@ -137,7 +148,7 @@ impl Book {
         if r.floor != 0.0 {
             self.enter_floor(r);
         }
-        self.enter_slope(r);
+        self.enter_slope(r.z, r.weight * r.loss, r.weight * r.slope, r.slope, r.norm_squared);
     }
 
     fn meet_weight(&mut self, rounds_before: u64, weight: f64) {
@@ -148,26 +159,23 @@ impl Book {
         self.lightest = self.lightest.min(weight);
     }
 
-    /// What depends on the loss and its slope.
+    /// What depends on the loss and its slope: `loss` and `alpha` with the weight, `slope` without.
     #[inline(always)]
-    fn enter_slope(&mut self, r: &Entered) {
+    fn enter_slope(&mut self, z: f64, loss: f64, alpha: f64, slope: f64, norm_squared: f64) {
         // A round that lost nothing and has no slope adds 0 to every sum: with hinge loss, most rounds
         // of a good model.
-        if r.loss == 0.0 && r.slope == 0.0 {
+        if loss == 0.0 && slope == 0.0 {
             return;
         }
-        let loss = r.weight * r.loss;
-        let alpha = r.weight * r.slope;
-        let product = alpha * r.z;
-        let size = steepness(alpha, r.slope);
+        let size = steepness(alpha, slope);
         self.loss.add(loss);
-        self.k.add(loss - product);
-        self.magnitude += loss.abs() + size * r.z.abs();
-        let gradient = alpha * alpha * r.norm_squared;
+        self.k.add(loss - alpha * z);
+        self.magnitude += loss.abs() + size * z.abs();
+        let gradient = alpha * alpha * norm_squared;
         self.gradient_squared = larger(self.gradient_squared, gradient);
         self.squares.add(gradient);
         // Not the root of `gradient`, whose square leaves the range of f64 first.
-        self.reach += size * r.norm_squared.sqrt();
+        self.reach += size * norm_squared.sqrt();
     }
 
     /// Counts a row of weight 0: it is predicted and reported, and changes nothing.
@@ -308,6 +316,17 @@ fn steepness(alpha: f64, slope: f64) -> f64 {
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
+}
+
+/// The largest of a number and of what is read of others, in four chains.
+#[inline(always)]
+fn largest(first: f64, others: &[f64], read: impl Fn(f64) -> f64) -> f64 {
+    let (fours, rest) = others.as_chunks::<4>();
+    let mut all = [first; 4];
+    for four in fours {
+        all = std::array::from_fn(|k| larger(all[k], read(four[k])));
+    }
+    all.into_iter().chain(rest.iter().map(|&x| read(x))).fold(first, larger)
 }
 
 /// What a lower bound is made of besides the vector, and what its rounding is measured by.

@@ -57,7 +57,8 @@ impl Scores {
         self.bins[bin(z)][usize::from(positive)] += weight;
         // The slope is p - 1 for a positive row and p for a negative one.
         let p = if positive { 1.0 + slope } else { slope };
-        let sums = &mut self.calibration[((10.0 * p) as usize).min(9)];
+        // A probability: a small number fits into 32 bits, for which the processor has an instruction.
+        let sums = &mut self.calibration[((10.0 * p) as i32).clamp(0, 9) as usize];
         sums[0] += weight;
         sums[1] += weight * p;
         sums[2] += if positive { weight } else { 0.0 };

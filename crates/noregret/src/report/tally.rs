@@ -42,39 +42,26 @@ impl Tally {
     }
 
     /// Counts rows in their order, each as [`Tally::enter`] takes it.
-    pub fn enter_all(&mut self, rows: impl Iterator<Item = (f64, f64, f64, f64)> + Clone) {
+    pub fn enter_all(&mut self, z: &[f64], y: &[f64], weight: &[f64], slope: &[f64]) {
+        let rows = || z.iter().zip(y).zip(weight).zip(slope).map(|(((z, y), weight), slope)| (*z, *y, *weight, *slope));
         if self.task == Task::Real {
-            return rows.for_each(|(z, y, weight, slope)| self.enter(z, y, weight, slope));
+            return rows().for_each(|(z, y, weight, slope)| self.enter(z, y, weight, slope));
         }
-        let (mut count, mut mistakes, mut errors, mut changes) = (0, 0, 0, 0);
-        // No label equals NaN.
-        let mut previous = self.previous.unwrap_or(f64::NAN);
-        let ones = rows.clone().all(|(_, _, weight, _)| weight == 1.0);
-        if !ones {
-            rows.clone().for_each(|(_, y, weight, _)| self.labels.enter_sign(y, weight));
+        let (Some(&first), Some(&last)) = (y.first(), y.last()) else { return };
+        if weight.iter().fold(true, |so_far, &weight| so_far & (weight == 1.0)) {
+            let positive: u64 = y.iter().map(|&y| u64::from(y > 0.0)).sum();
+            self.labels.enter_signs(y.len() as u64, positive);
+        } else {
+            rows().for_each(|(_, y, weight, _)| self.labels.enter_sign(y, weight));
         }
-        let mut positive = 0;
-        for (z, y, _, _) in rows.clone() {
-            count += 1;
-            positive += u64::from(y > 0.0);
-            mistakes += u64::from(y * z <= 0.0);
-            errors += u64::from((z >= 0.0) != (y > 0.0));
-            changes += u64::from(previous != y);
-            previous = y;
-        }
-        if count == 0 {
-            return;
-        }
-        if ones {
-            self.labels.enter_signs(count, positive);
-        }
-        self.rows += count;
-        self.mistakes += mistakes;
-        self.errors += errors;
-        self.previous_errors += changes;
-        self.previous = Some(previous);
+        self.rows += y.len() as u64;
+        self.mistakes += z.iter().zip(y).map(|(&z, &y)| u64::from(y * z <= 0.0)).sum::<u64>();
+        self.errors += z.iter().zip(y).map(|(&z, &y)| u64::from((z >= 0.0) != (y > 0.0))).sum::<u64>();
+        let changes: u64 = y[1..].iter().zip(y).map(|(&y, &before)| u64::from(before != y)).sum();
+        self.previous_errors += changes + u64::from(self.previous != Some(first));
+        self.previous = Some(last);
         if let Some(scores) = &mut self.scores {
-            rows.for_each(|(z, y, weight, slope)| scores.enter(z, y, weight, slope));
+            rows().for_each(|(z, y, weight, slope)| scores.enter(z, y, weight, slope));
         }
     }
 
@@ -266,11 +253,14 @@ mod tests {
             let told = |&(z, y, c): &(f64, f64, f64)| (z, y, c, -y / (1.0 + (y * z).exp()));
             let (mut together, mut singly) = (Tally::new(task, true), Tally::new(task, true));
             for part in rows.chunks(64) {
-                together.enter_all(part.iter().map(told));
+                let numbers = |k: usize| -> Vec<f64> {
+                    part.iter().map(|row| <[f64; 4]>::from(told(row))[k]).collect()
+                };
+                together.enter_all(&numbers(0), &numbers(1), &numbers(2), &numbers(3));
                 for (z, y, c, slope) in part.iter().map(told) {
                     singly.enter(z, y, c, slope);
                 }
-                together.enter_all([].into_iter());
+                together.enter_all(&[], &[], &[], &[]);
                 assert_eq!(together, singly);
             }
         }

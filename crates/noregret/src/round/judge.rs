@@ -1,16 +1,13 @@
 //! The learner-independent half of a round: what the loss says of the prediction, and its entry in the
 //! ledger and the counts.
 
-use super::{Diverged, Entered};
+use super::{Diverged, Entered, Rounds};
 use crate::loss::{Loss, Told};
 use crate::regret::Book;
 use crate::report::Tally;
 
 /// What a round may bring at most, so that sums and squares over a whole stream stay finite.
 const LARGEST: f64 = 1e200;
-
-/// How many rounds wait until they are entered together.
-const ROUNDS: usize = 64;
 
 /// Who judges predictions. One type, so that its work melts into the loop over the rows: a call costs more there
 /// than its instructions, because the next row's weights are then asked for that much later. For the same reason
@@ -19,7 +16,7 @@ pub struct Judge<'a> {
     /// The loss.
     pub loss: &'a dyn Loss,
     /// Rounds that are not entered yet.
-    pub waiting: &'a mut Vec<Entered>,
+    pub waiting: &'a mut Rounds,
     /// The ledger's scalars.
     pub book: &'a mut Book,
     /// The counts.
@@ -35,14 +32,14 @@ impl Judge<'_> {
         if floored { self.loss.floor(y) } else { 0.0 }
     }
 
-    /// What the loss says of the prediction `z` for the label `y`.
+    /// What the loss says of the prediction `z` for the label `y`, its value as far as [`Loss::begun`] goes.
     #[inline(always)]
-    pub(super) fn told(&self, z: f64, y: f64) -> Told {
-        self.loss.told(z, y)
+    pub(super) fn begun(&self, z: f64, y: f64) -> Told {
+        self.loss.begun(z, y)
     }
 
-    /// Takes a round for the ledger and the counts; or nothing of it, if a number leaves the range of f64. It is
-    /// in them after [`Judge::finish`].
+    /// Takes a round for the ledger and the counts, its loss as [`Judge::begun`] told it; or nothing of it, if a number leaves
+    /// the range of f64. It is in them after [`Judge::finish`].
     #[inline(always)]
     pub(super) fn enter(&mut self, round: Entered) -> Result<(), Diverged> {
         let Entered { z, weight, loss, slope, norm_squared, .. } = round;
@@ -51,7 +48,7 @@ impl Judge<'_> {
         // A NaN is not below anything either.
         let fits = sizes <= LARGEST;
         if !fits {
-            return Err(Diverged { z, loss });
+            return Err(Diverged { z, loss: self.loss.value(z, round.y) });
         }
         self.wait(round);
         Ok(())
@@ -78,8 +75,7 @@ impl Judge<'_> {
 
     #[inline(always)]
     fn wait(&mut self, round: Entered) {
-        self.waiting.push(round);
-        if self.waiting.len() >= ROUNDS {
+        if self.waiting.push(round) {
             self.finish();
         }
     }
@@ -87,11 +83,12 @@ impl Judge<'_> {
     /// Enters the rounds that wait, in their order.
     #[inline(never)]
     pub(super) fn finish(&mut self) {
-        let counted = self.waiting.iter().map(|r| (r.z, r.y, r.weight, r.slope));
-        self.tally.enter_all(counted);
+        let (z, y, losses) = self.waiting.to_settle();
+        self.loss.settle(z, y, losses);
+        self.tally.enter_all(self.waiting.z(), self.waiting.y(), self.waiting.weight(), self.waiting.slope());
         self.book.enter_all(self.waiting);
         if let Some(noted) = &mut self.noted {
-            noted.extend(self.waiting.iter().map(|round| round.z));
+            noted.extend(self.waiting.z());
         }
         self.waiting.clear();
     }

@@ -31,7 +31,7 @@ fn a_product_is_four_sums() {
         }
         let bias = slots.bias.map_or(0.0, |c| c.state.v);
         let expected = (sums[0] + sums[1]) + (sums[2] + sums[3]) + bias;
-        let (z, rough) = slots.dot_roughly(x, |c| c.state.v);
+        let (z, rough) = slots.dot_roughly::<Own, f32>(x);
         assert_eq!((slots.dot(x, |c| c.state.v), z), (expected, expected));
         assert_eq!(slots.dot_and_norm(x, |c| c.state.v), (expected, x.norm_squared()));
         let squares: f64 = x.values.iter().map(|v| f64::from(*v) * f64::from(*v)).sum();
@@ -56,13 +56,15 @@ fn every_feature_is_entered_once() {
             cell.s += 0.7;
             cell.state.v += -0.3;
         }
-        let mut evenly = slots.clone();
+        let (mut evenly, mut shifted) = (slots.clone(), slots.clone());
         slots.enter_briefly(x, 0.7, |cell, v| cell.state.v += -0.3 * v);
         evenly.enter_evenly(x, 0.7, |cell, v| cell.state.v += -0.3 * v);
+        shifted.enter_shift(x, 0.7, -0.3, |cell, v| cell.state.v += -0.3 * v);
         let all = |slots: &Slots<Weight<NoMean>>| -> Vec<[u64; 2]> {
             slots.iter().map(|c| [c.state.v.to_bits(), c.s.to_bits()]).collect()
         };
         assert_eq!(all(&slots), all(&expected));
         assert_eq!(all(&evenly), all(&expected));
+        assert_eq!(all(&shifted), all(&expected));
     });
 }

@@ -30,8 +30,8 @@ fn rounds_entered_together_are_rounds_entered_singly() {
         let rounds: Vec<Entered> = (0..200).map(|k| round(&mut random, k, kind)).collect();
         let (mut together, mut singly) = (Book::default(), Book::default());
         // Parts of all lengths; some have only weights of 1 after others had not.
-        for part in rounds.chunks(1 + kind as usize) {
-            together.enter_all(part);
+        for part in rounds.chunks(1 + kind as usize % 64) {
+            together.enter_all(&part.iter().copied().collect());
             for r in part {
                 if r.weight > 0.0 {
                     singly.enter(r);
@@ -40,7 +40,7 @@ fn rounds_entered_together_are_rounds_entered_singly() {
                 }
             }
             let ones: Vec<Entered> = part.iter().map(|r| Entered { weight: 1.0, ..*r }).collect();
-            together.enter_all(&ones);
+            together.enter_all(&ones.iter().copied().collect());
             for r in &ones {
                 singly.enter(r);
             }
