@@ -6,7 +6,9 @@ use noregret::error::UsageError;
 use noregret::example::format::{self, Options};
 use noregret::example::select::Selection;
 use noregret::parameter::{Kind, Parameter, Parameters};
-use noregret::{learner, loss};
+use noregret::{learner, loss, multiclass};
+use std::ffi::OsString;
+use std::path::Path;
 
 /// The inputs of a command.
 pub(crate) fn data() -> Arg {
@@ -75,7 +77,21 @@ pub(crate) fn common(command: Command) -> Command {
 
 /// `--multiclass` where it is understood but not done: [`refuse_multiclass`] says what is.
 pub(crate) fn multiclass() -> Arg {
-    Arg::new("multiclass").long("multiclass").num_args(0..=1).default_missing_value("ovr").hide(true)
+    Arg::new("multiclass").long("multiclass").num_args(0..=1).default_missing_value(multiclass::ENTRIES[0].name).hide(true)
+}
+
+/// The words of a command, with a file behind `--multiclass` told apart from a way to learn several classes: both may
+/// stand there.
+pub(crate) fn told_apart(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    for k in 1..words.len() {
+        let is_data = words[k] == "-" || Path::new(&words[k]).exists();
+        let is_way = words[k].to_str().is_some_and(|word| multiclass::find(word).is_ok());
+        if words[k - 1] == "--multiclass" && is_data && !is_way {
+            words[k - 1] = format!("--multiclass={}", multiclass::ENTRIES[0].name).into();
+        }
+    }
+    words
 }
 
 /// Refuses `--multiclass` with what to do in its place.

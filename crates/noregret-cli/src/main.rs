@@ -18,7 +18,7 @@ const BAD_INPUT: u8 = 3;
 const IO: u8 = 4;
 
 fn main() -> ExitCode {
-    let matches = commands::command().get_matches();
+    let matches = commands::command().get_matches_from(arguments::told_apart(std::env::args_os()));
     match commands::run(&matches) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

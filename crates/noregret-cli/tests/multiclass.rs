@@ -25,6 +25,17 @@ fn folder() -> Folder {
 }
 
 #[test]
+fn a_file_behind_the_flag_is_a_file() {
+    let folder = folder();
+    assert_eq!(folder.learn("--label kind --multiclass f.csv")["multiclass"], "ovr");
+    assert_eq!(folder.learn("--label kind --multiclass softmax f.csv")["multiclass"], "softmax");
+    folder.run("learn --label kind --multiclass sofmax f.csv").exits(2).says(&["sofmax", "softmax"]);
+    // A file of that name is named with its folder.
+    folder.write("softmax", flowers(50));
+    assert_eq!(folder.learn("f.csv --label kind --multiclass softmax")["multiclass"], "softmax");
+}
+
+#[test]
 fn labels_of_any_name_are_learned_and_predicted() {
     let folder = folder();
     for how in ["", "ovr", "softmax", "perceptron"] {
