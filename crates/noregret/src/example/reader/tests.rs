@@ -220,3 +220,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_names_that_are_kept_are_the_same_for_any_number_of_threads() {
+    let folder = Folder::new();
+    // Names of which many share an index, each with others around it from place to place.
+    let lines = (0..3000).map(|i| format!("1 |n a{} b{}:0.5 c{}\n", i * 7 % 1009, i / 3, i * i % 4001));
+    let input = folder.file("names.vw", lines.collect::<String>());
+    let options = Options { bits: Some(9), ..Options::default() };
+    let kept = |threads| {
+        let mut reader = reader(std::slice::from_ref(&input), &options, threads, 300).unwrap();
+        assert!(all(&mut reader).1.is_none());
+        reader.names().iter().map(|(index, name)| (index, name.to_owned())).collect::<Vec<_>>()
+    };
+    let expected = kept(1);
+    assert!(expected.len() > 400);
+    for round in 0..40 {
+        assert_eq!(kept(2 + round % 4), expected);
+    }
+}

@@ -1,4 +1,8 @@
 //! Threads that read and parse chunks, and the shelf where their blocks wait in order.
+//!
+//! One worker at a time reads. What it has read it offers to one that has nothing to do, and reads on; only if all are busy does it
+//! parse itself, and leaves reading to whoever is free first. What was read first is begun first. So a decompressor that is slower than parsing never waits, and
+//! stays with one thread, whose processor has what it needs in its caches.
 
 use super::Item;
 use super::feed::{Feed, Step};
@@ -6,7 +10,7 @@ use crate::error::Error;
 use crate::example::Block;
 use crate::example::format::Scratch;
 use crate::example::number::Number;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -24,6 +28,8 @@ struct Shared<V> {
     filled: Condvar,
     /// An item was taken, or all is to stop.
     emptied: Condvar,
+    /// A chunk was offered, or nobody reads any more, or all is to stop.
+    offered: Condvar,
     /// How many numbers may be under way.
     window: u64,
 }
@@ -36,6 +42,19 @@ struct Shelf<V> {
     broken: bool,
     blocks: Vec<Block<V>>,
     buffers: Vec<Vec<u8>>,
+    /// What was read and is for somebody else to parse.
+    offers: VecDeque<Task<V>>,
+    /// How many workers wait for an offer.
+    idle: usize,
+    /// Whether somebody reads.
+    reading: bool,
+}
+
+/// A step, its number, and a block for its rows.
+struct Task<V> {
+    number: u64,
+    block: Block<V>,
+    step: Step<V>,
 }
 
 /// How many chunks may be under way: each thread has one, and as many wait to be taken.
@@ -54,6 +73,7 @@ impl<V: Number> Workers<V> {
             shelf: Mutex::default(),
             filled: Condvar::new(),
             emptied: Condvar::new(),
+            offered: Condvar::new(),
             window: window(threads) as u64,
         });
         // Made first, so that the threads already running stop if one cannot be started.
@@ -112,19 +132,18 @@ impl<V: Number> Drop for Workers<V> {
     fn drop(&mut self) {
         lock(&self.shared.shelf).stopped = true;
         self.shared.emptied.notify_all();
+        self.shared.offered.notify_all();
     }
 }
 
 impl<V: Number> Shared<V> {
     fn work(&self) {
         let mut scratch = Scratch::default();
-        loop {
-            let mut feed = lock(&self.feed);
-            let number = feed.0;
-            let Some((mut block, buffer)) = self.room(number) else { return };
-            let step = feed.1.next(buffer);
-            feed.0 += 1;
-            drop(feed);
+        let mut begun = 0;
+        while let Some(Task { number, mut block, step }) = self.task() {
+            // A name is told where a worker sees it first: that must not be after it has seen what comes later.
+            assert!(begun <= number, "chunk {number} after chunk {begun}");
+            begun = number;
             let (item, buffer) = match step {
                 Step::Over => return,
                 Step::Pass(item) => (item, None),
@@ -144,6 +163,53 @@ impl<V: Number> Shared<V> {
             if due {
                 self.filled.notify_one();
             }
+        }
+    }
+
+    /// What to do next: what somebody offers, or else what is read. `None` when all is to stop.
+    fn task(&self) -> Option<Task<V>> {
+        let mut shelf = lock(&self.shelf);
+        while shelf.offers.is_empty() && shelf.reading && !shelf.stopped {
+            shelf.idle += 1;
+            shelf = self.offered.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+            shelf.idle -= 1;
+        }
+        if shelf.stopped {
+            return None;
+        }
+        let offer = shelf.offers.pop_front();
+        if offer.is_some() {
+            return offer;
+        }
+        shelf.reading = true;
+        drop(shelf);
+        let task = self.read();
+        lock(&self.shelf).reading = false;
+        // Somebody may have begun to wait for an offer just now.
+        self.offered.notify_one();
+        task
+    }
+
+    /// Reads, and offers what was read as long as somebody is there to take it.
+    fn read(&self) -> Option<Task<V>> {
+        let mut feed = lock(&self.feed);
+        loop {
+            let number = feed.0;
+            let (block, buffer) = self.room(number)?;
+            let step = feed.1.next(buffer);
+            feed.0 += 1;
+            let task = Task { number, block, step };
+            if matches!(task.step, Step::Over) {
+                return Some(task);
+            }
+            let mut shelf = lock(&self.shelf);
+            shelf.offers.push_back(task);
+            if shelf.idle < shelf.offers.len() {
+                // The first of them, which may have been offered before.
+                return shelf.offers.pop_front();
+            }
+            drop(shelf);
+            self.offered.notify_one();
         }
     }
 
