@@ -66,7 +66,8 @@ proptest! {
             prop_assert_eq!(again.engine.late(), learned.len() as u64);
             prop_assert_eq!(again.engine.weights(), weights.clone());
             prop_assert!(again.to_bytes() == bytes);
-            if config.learner == "projected-ogd" && config.comparator.as_deref() == Some("l2") {
+            let round = config.comparator.as_deref() == Some("l2");
+            if config.learner == "alma" || config.learner == "projected-ogd" && round {
                 prop_assert!(weights.norm() <= 1.5 * (1.0 + 1e-9), "{name}: outside its ball");
             }
         }

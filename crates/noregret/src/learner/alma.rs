@@ -135,7 +135,8 @@ impl Learner for Alma {
             slots.enter_briefly(x, o.slope, |cell, xi| cell.state.v += dv * xi);
         }
         if corrected {
-            self.project(slots, margin, step);
+            // The norm grows by the product with the vector that moves, also where the label came late.
+            self.project(slots, o.y * o.now / (self.radius * length), step);
         }
     }
 

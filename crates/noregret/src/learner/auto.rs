@@ -31,6 +31,7 @@
 mod lanes;
 mod mixing;
 mod mixture;
+mod row;
 mod rule;
 mod slot;
 mod stack;
@@ -45,11 +46,11 @@ use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::{Machine, Vector, boxed, noticed};
 use mixing::{Mixed, Mixing};
+use row::{Noted, Said, Step, Width};
 use rule::{Convex, Logistic, Moves, Rule};
 use serde::{Deserialize, Serialize};
-use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, State, WEIGHTED};
+use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, WEIGHTED};
 use std::marker::PhantomData;
-use wide::f32x4;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "auto",
@@ -128,6 +129,10 @@ struct Auto<R: Rule, B> {
     #[serde(skip)]
     round: Round,
     #[serde(skip)]
+    noted: Noted,
+    #[serde(skip)]
+    width: Width,
+    #[serde(skip)]
     beside: PhantomData<B>,
 }
 
@@ -143,24 +148,45 @@ struct Round {
     square: f64,
     /// What multiplies the coin's bets.
     coin_scale: f64,
-    /// Whether a feature's scale is about to change.
-    news: bool,
-    /// What was found in the row's cells, feature by feature, the bias last.
-    heard: Vec<Heard>,
 }
 
-/// What the members know of a feature of the row.
-#[derive(Clone, Copy, Default)]
-struct Heard {
-    /// What a unit of slope moves the weights by, the last one's apart.
-    rates: f32x4,
-    last_rate: f32,
-    /// `x/s`.
-    v: f32,
-    /// `1/s`.
-    inverse: f32,
-    /// What the coin bets.
-    bet: f32,
+/// Whom a prediction is asked of.
+struct Asked<'a, R: Rule> {
+    rule: &'a R,
+    memory: &'a R::Memory,
+    mixing: &'a Mixing,
+    tracking: bool,
+    /// See [`Auto::t`] and [`Auto::rows`].
+    t: u64,
+    rows: f64,
+}
+
+impl<R: Rule> Asked<'_, R> {
+    /// `A` with one more row.
+    #[inline(always)]
+    fn mean_square(&self, square: f64) -> f64 {
+        let mean = (self.rows + square) / (self.t as f64 + 1.0);
+        if mean > 0.0 { mean } else { 1.0 }
+    }
+
+    /// What a row's prediction is made of, where the members' weights say this of it.
+    #[inline(always)]
+    fn ask(&self, said: &Said, round: &mut Round) -> f64 {
+        let (rule, memory) = (self.rule, self.memory);
+        let square = f64::from(said.square);
+        let coin_scale = rule.unit(memory) / self.mean_square(square);
+        let [first, second, third, fourth, fifth] = said.weighted();
+        let said = [first, second, third, fourth, fifth, said.coin];
+        let (mut margins, mut z) = ([0.0; MEMBERS], [0.0; MEMBERS]);
+        for k in 0..MEMBERS {
+            let scale = if k == COIN { coin_scale } else { 1.0 };
+            margins[k] = rule.tamed(memory, scale * f64::from(said[k]));
+            z[k] = rule.predicted(memory, margins[k]);
+        }
+        self.mixing.mix(rule, memory, &z, self.tracking, &mut round.mixed);
+        (round.margins, round.z, round.square, round.coin_scale) = (margins, z, square, coin_scale);
+        round.mixed.z
+    }
 }
 
 impl<R: Rule, B: Beside> Auto<R, B> {
@@ -180,69 +206,10 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             tracking,
             rule,
             round: Round::default(),
+            noted: Noted::default(),
+            width: Width::default(),
             beside: PhantomData,
         }
-    }
-
-    /// `A` with one more row.
-    fn mean_square(&self, square: f64) -> f64 {
-        let mean = (self.rows + square) / (self.t as f64 + 1.0);
-        if mean > 0.0 { mean } else { 1.0 }
-    }
-
-    /// What a row's prediction is made of. `note` hears of every feature in turn, the bias last.
-    #[inline(always)]
-    fn ask<V: Value>(
-        &self,
-        slots: &Slots<Pool<B>>,
-        x: Features<'_, V>,
-        note: impl FnMut(f32, f32, f32),
-    ) -> Round {
-        if x.end() <= slots.cells.len() {
-            return self.ask_of(slots, x, |i| &slots.cells[i as usize].state.state, note);
-        }
-        let unseen = State::default();
-        self.ask_of(slots, x, |i| slots.cells.get(i as usize).map_or(&unseen, |c| &c.state.state), note)
-    }
-
-    #[inline(always)]
-    fn ask_of<'s, V: Value>(
-        &self,
-        slots: &'s Slots<Pool<B>>,
-        x: Features<'_, V>,
-        state_of: impl Fn(u32) -> &'s State,
-        mut note: impl FnMut(f32, f32, f32),
-    ) -> Round {
-        // Of the first four members, the fifth, and the coin.
-        let (mut four, mut fifth, mut coin) = (f32x4::ZERO, 0f32, 0f32);
-        let (mut square, mut news) = (0f32, false);
-        let mut hear = |state: &State, x: f64| {
-            let (v, inverse, bet) = state.hear(x).unwrap_or_else(|| {
-                news = true;
-                state.hear_news(x)
-            });
-            let (weights, last) = state.weights();
-            four += weights * f32x4::splat(v);
-            fifth += last * v;
-            coin += bet * v;
-            square += v * v;
-            note(v, inverse, bet);
-        };
-        for (&i, x) in x.indices.iter().zip(x.values) {
-            hear(state_of(i), x.f64());
-        }
-        if let Some(bias) = &slots.bias {
-            hear(&bias.state.state, 1.0);
-        }
-        let square = f64::from(square);
-        let [first, second, third, fourth] = four.to_array();
-        let mut margins = [first, second, third, fourth, fifth, coin].map(f64::from);
-        let coin_scale = self.rule.unit(&self.memory) / self.mean_square(square);
-        margins[COIN] *= coin_scale;
-        let margins = margins.map(|m| self.rule.tamed(&self.memory, m));
-        let z = margins.map(|m| self.rule.predicted(&self.memory, m));
-        let mixed = self.mixing.mix(&self.rule, &self.memory, &z, self.tracking);
-        Round { margins, z, mixed, square, coin_scale, news, heard: Vec::new() }
     }
 
     /// The mean of member `k`'s iterates.
@@ -266,26 +233,28 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        self.ask(slots, x, |_, _, _| ()).mixed.z
+        let mut said = Said::NOTHING;
+        row::hear::<false, _, _>(self.width, slots, x, &mut Noted::default(), &mut said);
+        let Self { rule, memory, mixing, tracking, t, rows, .. } = self;
+        let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
+        self.width.ask(&asked, &said, &mut Round::default())
     }
 
     fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        let mut heard = std::mem::take(&mut self.round.heard);
-        // Room once, so that to note is to write.
-        heard.resize(x.indices.len() + 1, Heard::default());
-        let mut next = heard.iter_mut();
-        let round = self.ask(slots, x, |v, inverse, bet| {
-            if let Some(heard) = next.next() {
-                (heard.v, heard.inverse, heard.bet) = (v, inverse, bet);
-            }
-        });
-        self.round = Round { heard, ..round };
-        self.round.mixed.z
+        self.foresee_and_norm(slots, x).0
+    }
+
+    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
+        let mut said = Said::NOTHING;
+        let norm_squared = row::hear::<true, _, _>(self.width, slots, x, &mut self.noted, &mut said);
+        let Self { rule, memory, mixing, tracking, t, rows, round, .. } = self;
+        let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
+        (self.width.ask(&asked, &said, round), norm_squared)
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
-        let Round { margins, z, mixed, square, coin_scale, news, heard } = &mut self.round;
+        let Round { margins, z, mixed, square, coin_scale } = &self.round;
         let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
         let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
         rule.note(&mut self.memory, y);
@@ -299,56 +268,28 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let t = self.t as f64 + 1.0;
         let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
 
-        if *news {
-            slots.grow(x.end());
-            let mut noted = heard.iter();
-            slots.revisit(x, |cell| {
-                let (Some(heard), state) = (noted.next(), &mut cell.state.state) else { return };
-                if heard.inverse != state.inverse {
-                    let before = *state;
-                    state.rescale(heard.inverse);
-                    if B::KEPT {
-                        cell.state.beside.moved(&before, state, &factors);
-                    }
-                }
-            });
-        }
+        row::rescale(slots, x, &self.noted, &factors);
 
         // First touch: sums of squares, and how far each member's prediction will move.
-        let (first_loss, entered_slope) = rule.at(z[0], y, &told[0]);
-        let entered = c * entered_slope;
         // A fourth lane of nothing, so that four are computed at once; what is as good as no slope is none.
         let steep = |k: usize| {
             let slope = ((c * told[k].slope) as f32).clamp(-STEEPEST, STEEPEST);
             if slope.abs() > FLATTEST { slope } else { 0.0 }
         };
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
-        let lanes = f32x4::new(slopes);
         let prior = (root / VARIANCE) as f32;
-        let (mut ways, mut last_way) = (f32x4::ZERO, 0f32);
-        let mut noted = heard.iter_mut();
-        slots.enter_briefly(x, o.slope, |cell, _| {
-            let Some(heard) = noted.next() else { return };
-            let v = heard.v;
-            (heard.rates, heard.last_rate) = cell.state.state.meet(v, lanes, prior);
-            ways += f32x4::splat(v * v) * heard.rates;
-            last_way += v * v * heard.last_rate;
-        });
+        let ways = row::meet(self.width, slots, x, &mut self.noted, slopes, prior);
         if x.end() > self.slow_s.len() {
             self.slow_s.resize(slots.cells.len(), 0.0);
         }
-        let slow_s = self.slow_s.as_mut_slice();
-        for (i, xi) in x.iter() {
-            slow_s[i] += entered * xi;
-        }
-        self.slow_bias += entered;
-
+        let (first_loss, entered_slope) = rule.at(z[0], y, &told[0]);
+        let entered = c * entered_slope;
         // How far each moves.
-        let [w0, w1, w2, w3] = ways.to_array();
-        let ways = [w0, w1, w2, w3, last_way].map(f64::from);
+        let ways = ways.map(f64::from);
         let gains = [scale[0], scale[1], scale[2], gain, gain];
         let ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
-        let Moves { u, curvature } = rule.moves(&margins, y, c, &ways, &told);
+        self.width.update(&mut self.mixing, rule, mixed, &told, (y, c), self.tracking);
+        let Moves { u, curvature } = self.width.moves(rule, &margins, y, c, &ways, &told);
         let moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
             let rests = k < DESCENTS && slopes[k] == 0.0;
             if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
@@ -359,21 +300,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let toss = (-slope / rule.steepest(&mut self.memory, slope)).clamp(-1.0, 1.0) as f32;
 
         // Second touch: move.
-        let moves = (f32x4::new([moves[0], moves[1], moves[2], moves[3]]), moves[4]);
-        let mut noted = heard.iter();
-        slots.revisit(x, |cell| {
-            let Some(heard) = noted.next() else { return };
-            if heard.v == 0.0 {
-                return;
-            }
-            let state = &mut cell.state.state;
-            let before = *state;
-            state.follow(heard.v, (heard.rates, heard.last_rate), moves, bends);
-            state.toss(toss * heard.v, heard.bet);
-            if B::KEPT {
-                cell.state.beside.moved(&before, state, &factors);
-            }
-        });
+        let (alpha, slow_alpha, slow_s) = (o.slope, entered, self.slow_s.as_mut_slice());
+        let mut step = Step { moves, bends, toss, alpha, slow_alpha, slow_s, factors };
+        row::follow(self.width, slots, x, &self.noted, &mut step);
+        self.slow_bias += entered;
 
         self.t += 1;
         self.weight += c;
@@ -385,7 +315,6 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let size = if entered_slope == 0.0 { 0.0 } else { entered.abs().max(2.0 * f64::MIN_POSITIVE) };
         self.slow[1] += loss.abs() + size * z[0].abs();
         self.slow[2] += size * noticed(o.norm_squared, entered, x).sqrt();
-        self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
         }

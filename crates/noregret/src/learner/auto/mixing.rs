@@ -63,12 +63,19 @@ impl<const N: usize> Hedge<N> {
     }
 
     /// Learns what every expert's prediction cost in a row of weight `c`.
+    #[inline(always)]
     fn update(&mut self, costs: &[Cost; N], c: f64, given: Option<f64>) {
         if c == 1.0
             && let Some(right) = all_right(costs)
         {
             return self.multiply(&right);
         }
+        self.add(costs, c, given);
+    }
+
+    /// The same for any losses.
+    #[inline(never)]
+    fn add(&mut self, costs: &[Cost; N], c: f64, given: Option<f64>) {
         self.losses = self.totals();
         self.fresh = nothing_fresh();
         let (n, losses) = (self.among, &costs.map(|cost| c * cost.loss()));
@@ -89,22 +96,27 @@ impl<const N: usize> Hedge<N> {
     }
 
     /// The same for probabilities: exponential weights at rate 1 are multiplied by them.
-    #[inline]
+    #[inline(always)]
     fn multiply(&mut self, right: &[f64; N]) {
         self.rounds += 1.0;
-        let (mut least, mut sum) = (1.0, 0.0);
-        for ((fresh, weight), right) in
-            self.fresh.iter_mut().zip(&mut self.weights).zip(right).take(self.among)
-        {
-            *fresh *= right;
-            *weight *= right;
-            sum += *weight;
-            if *fresh < least {
-                least = *fresh;
-            }
+        // Written whole: parts would have to reach the cache before they could be read as one.
+        let (mut fresh, mut weights) = (self.fresh, self.weights);
+        for k in 0..N {
+            let right = if k < self.among { right[k] } else { 1.0 };
+            fresh[k] *= right;
+            weights[k] *= right;
         }
+        let (mut least, mut sum) = (1.0, 0.0);
+        for k in 0..N {
+            sum += weights[k];
+            least = if fresh[k] < least { fresh[k] } else { least };
+        }
+        self.fresh = fresh;
         if least > SMALLEST {
-            self.weights.iter_mut().for_each(|w| *w /= sum);
+            for weight in &mut weights {
+                *weight /= sum;
+            }
+            self.weights = weights;
         } else {
             self.settle();
         }
@@ -135,7 +147,7 @@ fn nothing_fresh<const N: usize>() -> [f64; N] {
 }
 
 /// The probabilities, where all costs are such.
-#[inline]
+#[inline(always)]
 fn all_right<const N: usize>(costs: &[Cost; N]) -> Option<[f64; N]> {
     let mut right = [0.0; N];
     for (right, cost) in right.iter_mut().zip(costs) {
@@ -191,39 +203,39 @@ impl Mixing {
     }
 
     /// Blends the members' predictions `z`. With `tracking` fixed share alone decides.
+    #[inline(always)]
     pub(super) fn mix<R: Rule>(
         &self,
         rule: &R,
         memory: &R::Memory,
         z: &[f64; MEMBERS],
         tracking: bool,
-    ) -> Mixed {
-        let points = rule.points(z);
+        mixed: &mut Mixed,
+    ) {
+        mixed.points = rule.points(z);
+        let points = &mixed.points;
         let blend = |weights: &[f64], points: &[(f64, f64)]| {
             weights.iter().zip(points).fold((0.0, 0.0), |(a, b), (w, p)| (a + w * p.0, b + w * p.1))
         };
-        let shared = blend(&self.share, &points);
+        let shared = blend(&self.share, points);
         if tracking {
-            let z = rule.score(shared);
-            return Mixed { points, z, ..Mixed::default() };
+            mixed.z = rule.score(shared);
+            return;
         }
-        let mut way_points = [blend(&self.members.weights, &points), shared, (0.0, 1.0)];
-        let mut ways = [0.0; WAYS];
-        let mut asked = Asked::default();
+        let mut way_points = [blend(&self.members.weights, points), shared, (0.0, 1.0)];
+        // Other than probabilities, points are the predictions themselves.
+        let mut ways = [way_points[0].0, way_points[1].0, 0.0];
         if let (Some(stack), Some(kind)) = (&self.stack, rule.stacking()) {
-            let (score, made_of) = stack.predict(kind, z, rule.unit(memory));
-            asked = made_of;
+            let score = stack.predict(kind, z, rule.unit(memory), &mut mixed.asked);
             ways[2] = rule.predicted(memory, score);
             way_points[2] = rule.point(ways[2]);
         }
-        // Other than probabilities, points are the predictions themselves.
-        ways[0] = way_points[0].0;
-        ways[1] = way_points[1].0;
-        let z = rule.score(blend(&self.ways.weights, &way_points));
-        Mixed { points, ways, way_points, asked, z }
+        mixed.z = rule.score(blend(&self.ways.weights, &way_points));
+        (mixed.ways, mixed.way_points) = (ways, way_points);
     }
 
     /// Learns what happened. `told` has what each member's prediction cost.
+    #[inline(always)]
     pub(super) fn update<R: Rule>(
         &mut self,
         rule: &R,
@@ -240,14 +252,19 @@ impl Mixing {
             let eta = self.members.eta(rate);
             losses.map(|loss| shrink(eta * (loss - least)))
         });
-        let mut sum = 0.0;
-        for (v, factor) in self.share.iter_mut().zip(factors) {
-            *v *= factor;
-            sum += *v;
+        let (mut share, mut sum) = (self.share, 0.0);
+        for k in 0..MEMBERS {
+            share[k] *= factors[k];
+        }
+        for v in share {
+            sum += v;
         }
         let a = 1.0 / (self.t as f64 + 2.0);
         let (kept, given) = ((1.0 - a) / sum, a / MEMBERS as f64);
-        self.share.iter_mut().for_each(|v| *v = kept * *v + given);
+        for v in &mut share {
+            *v = kept * *v + given;
+        }
+        self.share = share;
         self.t += 1;
         self.members.update(&costs, c, rate);
         if tracking {
@@ -303,13 +320,19 @@ mod tests {
     use super::super::rule::Logistic;
     use super::*;
 
+    fn mix(mixing: &Mixing, z: &[f64; MEMBERS], tracking: bool) -> Mixed {
+        let mut mixed = Mixed::default();
+        mixing.mix(&Logistic, &(), z, tracking, &mut mixed);
+        mixed
+    }
+
     #[test]
     fn two_rounds_by_hand() {
         // One member says 3 to 1, the others even odds; the positive label comes.
         let mut mixing = Mixing::new(false);
         let third = 3f64.ln();
         let z = [third, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let mixed = mixing.mix(&Logistic, &(), &z, false);
+        let mixed = mix(&mixing, &z, false);
         // (3/4 + 5/2)/6 = 13/24.
         assert!((mixed.z - (13f64 / 11.0).ln()).abs() < 1e-14);
         let told = mixed.points.map(|point| Logistic.told(point, 0.0, 0.0, 1.0));
@@ -322,9 +345,9 @@ mod tests {
         // p = (3/13 + share_0)/2 * 3/4 + the rest / 2.
         let first = f64::midpoint(3.0 / 13.0, share[0]);
         let p = first * 0.75 + (1.0 - first) * 0.5;
-        let mixed = mixing.mix(&Logistic, &(), &z, false);
+        let mixed = mix(&mixing, &z, false);
         assert!((mixed.z - (p / (1.0 - p)).ln()).abs() < 1e-14);
-        assert!((mixing.mix(&Logistic, &(), &[0.0; 6], true).z).abs() < 1e-15);
+        assert!((mix(&mixing, &[0.0; 6], true).z).abs() < 1e-15);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Margins beyond this are cut: `exp(-50)` is as good as never.
 const FARTHEST: f64 = 50.0;
 
+/// Members are computed in so many lanes, which any width of registers divides.
+const LANES: usize = 8;
+
 /// What the members need to know of a loss.
 pub(super) trait Rule: Default + Send + Sync + 'static {
     /// What a rule remembers of the labels, for model files.
@@ -116,7 +119,7 @@ pub(super) enum Stacking {
 }
 
 /// `1/(1 + exp(-z))` and `1/(1 + exp(z))`.
-#[inline]
+#[inline(always)]
 pub(super) fn probabilities(z: f64) -> (f64, f64) {
     split(z, (-z.abs()).exp())
 }
@@ -128,14 +131,19 @@ fn split(z: f64, e: f64) -> (f64, f64) {
     if z < 0.0 { (small, large) } else { (large, small) }
 }
 
-/// `exp(y m)`: where the margin was not cut, the member was told of the odds.
-#[inline]
-fn odds(m: f64, y: f64, told: &Told) -> f64 {
+/// Two numbers whose quotient is `exp(y m)`: where the margin was not cut, the member was told of the odds.
+#[inline(always)]
+fn odds(m: f64, y: f64, told: &Told) -> (f64, f64) {
     match told.cost {
-        Cost::Right(right) if m.abs() < FARTHEST => right / told.slope.abs(),
-        // Ten times as far the same is true of sums with 1, and of products with these.
-        _ => (y * m).clamp(-10.0 * FARTHEST, 10.0 * FARTHEST).exp(),
+        Cost::Right(right) if m.abs() < FARTHEST => (right, told.slope.abs()),
+        _ => (far_odds(m, y), 1.0),
     }
+}
+
+/// Ten times as far the same is true of sums with 1, and of products with these.
+#[cold]
+fn far_odds(m: f64, y: f64) -> f64 {
+    (y * m).clamp(-10.0 * FARTHEST, 10.0 * FARTHEST).exp()
 }
 
 /// The logistic loss: probabilities are blended, and the rate 1 costs `ln K` in all.
@@ -145,29 +153,30 @@ pub(super) struct Logistic;
 impl Rule for Logistic {
     type Memory = ();
 
+    #[inline(always)]
     fn predicted(&self, (): &(), m: f64) -> f64 {
         m.clamp(-FARTHEST, FARTHEST)
     }
 
-    #[inline]
+    #[inline(always)]
     fn loss(&self, z: f64, y: f64) -> f64 {
         let m = y * z;
         (-m.abs()).exp().ln_1p() + (-m).max(0.0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn slope(&self, z: f64, y: f64) -> f64 {
         -y * probabilities(y * z).1
     }
 
-    #[inline]
+    #[inline(always)]
     fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> Told {
         let (right, wrong) = if y > 0.0 { (p, q) } else { (q, p) };
         Told { slope: -y * wrong, cost: Cost::Right(right) }
     }
 
     // The probabilities are known: a few roundings from the odds, whose logarithm keeps its digits also near 0.
-    #[inline]
+    #[inline(always)]
     fn at(&self, z: f64, y: f64, told: &Told) -> (f64, f64) {
         let Cost::Right(right) = told.cost else { return (self.loss(z, y), self.slope(z, y)) };
         let wrong = told.slope.abs();
@@ -175,16 +184,20 @@ impl Rule for Logistic {
         (loss, told.slope)
     }
 
+    #[inline(always)]
     fn note(&self, (): &mut (), _: f64) {}
 
+    #[inline(always)]
     fn unit(&self, (): &()) -> f64 {
         1.0
     }
 
+    #[inline(always)]
     fn gain(&self, (): &()) -> f64 {
         1.0
     }
 
+    #[inline(always)]
     fn steepest(&self, (): &mut (), _: f64) -> f64 {
         1.0
     }
@@ -193,7 +206,7 @@ impl Rule for Logistic {
     /// leaping along it: `m' = kappa s(-y m)` for a time `c` ends where `d + e (exp(d) - 1) = c kappa`. A Bayesian ends
     /// where `d = c v s(-a - d)`, which is `d + e d exp(d) = c v`. Both sides ascend and are convex: Newton's steps fall
     /// towards the root from beyond it, all members' at once.
-    #[inline]
+    #[inline(always)]
     fn moves(
         &self,
         m: &[f64; MEMBERS],
@@ -202,28 +215,42 @@ impl Rule for Logistic {
         ways: &[f64; WEIGHTED],
         told: &[Told; MEMBERS],
     ) -> Moves {
-        let e: [f64; WEIGHTED] = std::array::from_fn(|i| odds(m[i], y, &told[i]));
-        let ends = ways.map(|way| c * way);
+        // Lanes that no member has begin at their end.
+        let (mut right, mut wrong, mut ends, mut way) =
+            ([1.0; LANES], [1.0; LANES], [0.0; LANES], [1.0; LANES]);
+        for i in 0..WEIGHTED {
+            (right[i], wrong[i]) = odds(m[i], y, &told[i]);
+            (ends[i], way[i]) = (c * ways[i], ways[i]);
+        }
+        let mut e = [1.0; LANES];
+        for i in 0..LANES {
+            e[i] = right[i] / wrong[i];
+        }
         // The root with `exp(d)` cut after its third (or second) term is beyond the root; for a long way so is a
         // logarithm, which is nearer.
-        let mut d: [f64; WEIGHTED] = std::array::from_fn(|i| {
+        let mut d = [0.0; LANES];
+        let mut far = false;
+        for i in 0..LANES {
             let (once, twice) = (1.0 + e[i], if i < DESCENTS { 2.0 } else { 4.0 });
-            2.0 * ends[i] / (once + (once * once + twice * e[i] * ends[i]).sqrt())
-        });
-        for (d, (end, e)) in d.iter_mut().zip(ends.iter().zip(e)) {
-            if *d > 1.0 {
-                *d = d.min((end / e).ln_1p());
+            d[i] = 2.0 * ends[i] / (once + (once * once + twice * e[i] * ends[i]).sqrt());
+            far |= d[i] > 1.0;
+        }
+        if far {
+            for (d, (end, e)) in d.iter_mut().zip(ends.iter().zip(e)) {
+                if *d > 1.0 {
+                    *d = d.min((end / e).ln_1p());
+                }
             }
         }
         // The odds where they end.
         let mut ahead = e;
         for _ in 0..50 {
-            let more = lanes::exp_m1(d);
             let mut near = true;
-            for i in 0..WEIGHTED {
-                let odds = e[i] * (1.0 + more[i]);
+            for i in 0..LANES {
+                let more = lanes::exp_m1(d[i]);
+                let odds = e[i] * (1.0 + more);
                 let (height, slope) =
-                    if i < DESCENTS { (e[i] * more[i], odds) } else { (odds * d[i], odds * (1.0 + d[i])) };
+                    if i < DESCENTS { (e[i] * more, odds) } else { (odds * d[i], odds * (1.0 + d[i])) };
                 let step = (d[i] + height - ends[i]) / (1.0 + slope);
                 d[i] -= step;
                 ahead[i] = odds * (1.0 - step * (1.0 - 0.5 * step));
@@ -234,43 +261,60 @@ impl Rule for Logistic {
                 break;
             }
         }
+        let (mut u, mut curvature) = ([0.0; LANES], [0.0; LANES]);
+        for i in 0..LANES {
+            let wrong = 1.0 / (1.0 + ahead[i]);
+            u[i] = -y * if ends[i] > 0.0 { d[i] / way[i] } else { c * wrong };
+            curvature[i] = c * wrong * (ahead[i] * wrong);
+        }
         let mut moves = Moves::default();
         for i in 0..WEIGHTED {
-            let wrong = 1.0 / (1.0 + ahead[i]);
-            moves.u[i] = -y * if ends[i] > 0.0 { d[i] / ways[i] } else { c * wrong };
-            if i >= DESCENTS {
-                moves.curvature[i] = c * wrong * (ahead[i] * wrong);
-            }
+            moves.u[i] = u[i];
+            moves.curvature[i] = if i < DESCENTS { 0.0 } else { curvature[i] };
         }
         moves
     }
 
-    #[inline]
+    #[inline(always)]
     fn points(&self, z: &[f64; MEMBERS]) -> [(f64, f64); MEMBERS] {
-        let e = lanes::exp(z.map(|z| -z.abs()));
-        std::array::from_fn(|k| split(z[k], e[k]))
+        let mut e = [0.0; LANES];
+        for k in 0..MEMBERS {
+            e[k] = -z[k].abs();
+        }
+        let e = lanes::exp(e);
+        let mut points = [(0.0, 0.0); MEMBERS];
+        for k in 0..MEMBERS {
+            points[k] = split(z[k], e[k]);
+        }
+        points
     }
 
+    #[inline(always)]
     fn point(&self, z: f64) -> (f64, f64) {
         probabilities(z)
     }
 
+    #[inline(always)]
     fn score(&self, (p, q): (f64, f64)) -> f64 {
         (p / q).ln()
     }
 
+    #[inline(always)]
     fn rate(&self) -> Option<f64> {
         Some(1.0)
     }
 
+    #[inline(always)]
     fn kept(&self, (): &()) -> bool {
         true
     }
 
+    #[inline(always)]
     fn grounded(&self) -> bool {
         true
     }
 
+    #[inline(always)]
     fn stacking(&self) -> Option<Stacking> {
         Some(Stacking::Logistic)
     }

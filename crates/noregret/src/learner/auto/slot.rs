@@ -16,10 +16,11 @@ pub(super) const DESCENTS: usize = 3;
 pub(super) const MEMBERS: usize = 6;
 /// Where the coin stands among the members.
 pub(super) const COIN: usize = 5;
-/// What the Bayesians forget in a touch.
+/// What the Bayesians forget in a touch, and what they keep.
 const FORGET: [f32; WEIGHTED - DESCENTS] = [0.0, 0.01];
+pub(super) const KEEP: [f32; WEIGHTED - DESCENTS] = [1.0 - FORGET[0], 1.0 - FORGET[1]];
 /// The wealth a coin starts with.
-const ENDOWMENT: f32 = 16.0;
+pub(super) const ENDOWMENT: f32 = 16.0;
 
 /// The members' state for one feature.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,15 +54,14 @@ impl State {
         }
     }
 
-    /// `x/s`, `1/s` and what the coin bets where `x` leaves the scale as it is: nearly always.
+    /// `x/s` and what the coin bets where `x` leaves the scale as it is: nearly always.
     #[inline(always)]
-    pub(super) fn hear(&self, x: f64) -> Option<(f32, f32, f32)> {
+    pub(super) fn hear(&self, x: f64) -> Option<(f32, f32)> {
         let v = x as f32 * self.inverse;
-        (v.abs() <= 1.0 && self.inverse > 0.0).then(|| (v, self.inverse, self.bet(1.0)))
+        (v.abs() <= 1.0 && self.inverse > 0.0).then(|| (v, self.bet(1.0)))
     }
 
-    /// The same for any `x`.
-    #[cold]
+    /// `x/s`, `1/s` and the bet for any `x`.
     pub(super) fn hear_news(&self, x: f64) -> (f32, f32, f32) {
         let (v, inverse) = self.normalise(x);
         // What the scale is about to change by.
@@ -122,7 +122,7 @@ impl State {
         self.w[4] += moves.1 * rates.1 * v;
         for k in 0..WEIGHTED - DESCENTS {
             let sum = &mut self.sum[DESCENTS + k];
-            *sum = (1.0 - FORGET[k]) * *sum + bends[k] * v * v;
+            *sum = KEEP[k] * *sum + bends[k] * v * v;
         }
     }
 

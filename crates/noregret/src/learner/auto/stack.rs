@@ -51,6 +51,7 @@ impl Default for Stack {
 }
 
 impl Stack {
+    #[inline(always)]
     fn inputs(kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> [f64; N] {
         let mut f = [1.0; N];
         for (f, &z) in f.iter_mut().zip(z) {
@@ -63,7 +64,8 @@ impl Stack {
     }
 
     /// `m`, `C f` and `V`, for the update of the same round.
-    fn ask(&self, f: &[f64; N]) -> Asked {
+    #[inline(always)]
+    fn ask(&self, f: &[f64; N], unit: f64, asked: &mut Asked) {
         let dot = |a: &[f64; N]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
         let m = dot(&self.beta);
         let mut cf = [0.0; N];
@@ -73,20 +75,21 @@ impl Stack {
                 *cf += entry * f;
             }
         }
-        Asked { m, v: dot(&cf).max(0.0), cf, unit: 1.0 }
+        *asked = Asked { m, v: dot(&cf).max(0.0), cf, unit };
     }
 
-    /// The prediction, and what it was made of. `unit` is the size of the labels.
-    pub(super) fn predict(&self, kind: Stacking, z: &[f64; MEMBERS], unit: f64) -> (f64, Asked) {
-        let asked = Asked { unit, ..self.ask(&Self::inputs(kind, z, unit)) };
-        let score = match kind {
+    /// The prediction; what it was made of is in `asked`. `unit` is the size of the labels.
+    #[inline(always)]
+    pub(super) fn predict(&self, kind: Stacking, z: &[f64; MEMBERS], unit: f64, asked: &mut Asked) -> f64 {
+        self.ask(&Self::inputs(kind, z, unit), unit, asked);
+        match kind {
             Stacking::Logistic => asked.m / (1.0 + std::f64::consts::PI * asked.v / 8.0).sqrt(),
             Stacking::Square => asked.m * unit,
-        };
-        (score, asked)
+        }
     }
 
     /// Learns from a label.
+    #[inline(always)]
     pub(super) fn update(&mut self, kind: Stacking, asked: &Asked, y: f64, c: f64) {
         let Asked { m, ref cf, v, unit } = *asked;
         let (e, r) = match kind {
@@ -124,23 +127,24 @@ mod tests {
     #[test]
     fn a_new_stack_predicts_the_mean_of_what_it_hears() {
         let stack = Stack::default();
-        let square = stack.predict(Stacking::Square, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0).0;
+        let mut asked = Asked::default();
+        let square = stack.predict(Stacking::Square, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0, &mut asked);
         assert!((square - 3.5).abs() < 1e-12, "{square}");
         // All logits 6: m = 6, V = 0.05 (6 * 36 + 1) = 10.85.
-        let logistic = stack.predict(Stacking::Logistic, &[6.0; 6], 1.0).0;
+        let logistic = stack.predict(Stacking::Logistic, &[6.0; 6], 1.0, &mut asked);
         let damped = 6.0 / (1.0 + std::f64::consts::PI * 10.85 / 8.0).sqrt();
         assert!((logistic - damped).abs() < 1e-12, "{logistic}");
     }
 
     #[test]
     fn it_learns_whom_to_trust() {
-        let mut stack = Stack::default();
+        let (mut stack, mut asked) = (Stack::default(), Asked::default());
         for t in 0..200 {
             let y = f64::from(t % 5);
-            let (_, asked) = stack.predict(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0);
+            stack.predict(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0, &mut asked);
             stack.update(Stacking::Square, &asked, y, 1.0);
         }
-        let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0).0;
+        let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0, &mut asked);
         assert!((guess - 3.0).abs() < 0.01, "{guess}");
     }
 }

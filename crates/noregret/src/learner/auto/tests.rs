@@ -1,3 +1,4 @@
+use super::slot::State;
 use super::*;
 use crate::example::Block;
 
@@ -143,7 +144,7 @@ fn averages_are_those_of_the_iterates() {
         let row = block.rows();
         let x = row.iter().next().expect("one row").x;
         let z = learner.foresee(&slots, x);
-        let coin = 1.0 / learner.mean_square(learner.round.square);
+        let coin = learner.round.coin_scale;
         for (k, sums) in sums.iter_mut().enumerate() {
             for (cell, sum) in slots.iter().zip(sums.iter_mut()) {
                 *sum += cell.state.state.raw(k) * if k == COIN { coin } else { 1.0 };

@@ -1,0 +1,373 @@
+//! The loops over a row's features, three a round: what the members say ([`hear`]), how far a unit of slope moves each
+//! ([`meet`]), and the step itself ([`follow`]). What one finds out is noted for the next.
+//!
+//! Each is written twice: feature by feature for any processor, and four features at a time for those that
+//! have AVX2, found out when the program runs (`row/avx2.rs`). Both do the same operations in the same order, so that the
+//! bits are the same, and a test says so.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(test)]
+mod tests;
+
+use super::super::slots::{Cell, Slots};
+use super::mixing::{Mixed, Mixing};
+use super::rule::{Moves, Rule, Told};
+use super::slot::{Beside, MEMBERS, Pool, State, WEIGHTED};
+use super::{Asked, Round};
+use crate::example::{Features, Value};
+use wide::f32x4;
+
+/// How wide the processor's registers are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Width {
+    #[cfg(target_arch = "x86_64")]
+    avx2: Option<avx2::Avx2>,
+}
+
+impl Default for Width {
+    /// As wide as they are found to be.
+    fn default() -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx2: avx2::Avx2::here(),
+        }
+    }
+}
+
+impl Width {
+    /// As every processor has them.
+    #[cfg(test)]
+    pub(super) fn plain() -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx2: None,
+        }
+    }
+
+    /// See [`Asked::ask`].
+    #[inline(always)]
+    pub(super) fn ask<R: Rule>(self, asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2 {
+            return avx2.ask(asked, said, round);
+        }
+        asked.ask(said, round)
+    }
+
+    /// See [`Mixing::update`].
+    #[inline(always)]
+    pub(super) fn update<R: Rule>(
+        self,
+        mixing: &mut Mixing,
+        rule: &R,
+        mixed: &Mixed,
+        told: &[Told; MEMBERS],
+        outcome: (f64, f64),
+        tracking: bool,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2 {
+            return avx2.update(mixing, rule, mixed, told, outcome, tracking);
+        }
+        mixing.update(rule, mixed, told, outcome, tracking);
+    }
+
+    /// See [`Rule::moves`].
+    #[inline(always)]
+    pub(super) fn moves<R: Rule>(
+        self,
+        rule: &R,
+        m: &[f64; MEMBERS],
+        y: f64,
+        c: f64,
+        ways: &[f64; WEIGHTED],
+        told: &[Told; MEMBERS],
+    ) -> Moves {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.avx2 {
+            return avx2.moves(rule, m, y, c, ways, told);
+        }
+        rule.moves(m, y, c, ways, told)
+    }
+}
+
+/// What was found in a row's cells, feature by feature, the bias last.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    /// Whose scale is about to change, by the place in the row, and `1/s` from then on.
+    news: Vec<(usize, f32)>,
+    /// `x/s`.
+    v: Vec<f32>,
+    /// What the coin bets.
+    bet: Vec<f32>,
+    /// What a unit of slope moves the weights by, the last one's apart.
+    rates: Vec<f32x4>,
+    last_rate: Vec<f32>,
+}
+
+impl Noted {
+    /// Makes room for a row of `n` features.
+    #[inline(always)]
+    fn room(&mut self, n: usize) {
+        if n >= self.v.len() {
+            self.enlarge(n + 1);
+        }
+    }
+
+    #[cold]
+    fn enlarge(&mut self, n: usize) {
+        for numbers in [&mut self.v, &mut self.bet, &mut self.last_rate] {
+            numbers.resize(n, 0.0);
+        }
+        self.rates.resize(n, f32x4::ZERO);
+    }
+}
+
+/// What the members' weights say of a row, or how far a unit of slope moves what they say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said {
+    /// Of the first four members, and the fifth.
+    four: f32x4,
+    fifth: f32,
+    /// Of the coin, before its common scale.
+    pub(super) coin: f32,
+    /// `|x/s|^2`.
+    pub(super) square: f32,
+}
+
+impl Said {
+    pub(super) const NOTHING: Self = Self { four: f32x4::ZERO, fifth: 0.0, coin: 0.0, square: 0.0 };
+
+    #[inline(always)]
+    fn hear(&mut self, state: &State, v: f32, bet: f32) {
+        let (weights, last) = state.weights();
+        self.four += weights * f32x4::splat(v);
+        self.fifth += last * v;
+        self.coin += bet * v;
+        self.square += v * v;
+    }
+
+    #[inline(always)]
+    fn meet(&mut self, v: f32, (rates, last): (f32x4, f32)) {
+        self.four += f32x4::splat(v * v) * rates;
+        self.fifth += v * v * last;
+    }
+
+    /// Of the members with weights.
+    #[inline(always)]
+    pub(super) fn weighted(&self) -> [f32; WEIGHTED] {
+        let [a, b, c, d] = self.four.to_array();
+        [a, b, c, d, self.fifth]
+    }
+}
+
+/// What the members say of a row, in `said`, which begins with nothing. With `NOTE` what was found is noted for the
+/// round, and the row's squared norm is returned.
+#[inline(always)]
+pub(super) fn hear<const NOTE: bool, B: Beside, V: Value>(
+    width: Width,
+    slots: &Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &mut Noted,
+    said: &mut Said,
+) -> f64 {
+    if NOTE {
+        noted.room(x.indices.len());
+        noted.news.clear();
+    }
+    if x.end() > slots.cells.len() {
+        hear_unseen::<NOTE, B, V>(slots, x, noted, said);
+        return x.norm_squared();
+    }
+    let (mut done, mut norm_squared) = (0, None);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = width.avx2 {
+        let squares = avx2.hear::<NOTE, B, V>(&slots.cells, x, noted, said);
+        (done, norm_squared) = (x.indices.len() / 4 * 4, Some(squares));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = width;
+    let Noted { news, v, bet, .. } = noted;
+    let n = x.indices.len();
+    let features = x.indices.iter().zip(x.values).enumerate().skip(done);
+    if NOTE {
+        let places = v[done..n].iter_mut().zip(&mut bet[done..n]);
+        for ((k, (&i, x)), places) in features.zip(places) {
+            let state = &slots.cells[i as usize].state.state;
+            (*places.0, *places.1) = hear_one::<NOTE>(state, x.f64(), k, news, said);
+        }
+    } else {
+        for (k, (&i, x)) in features {
+            hear_one::<NOTE>(&slots.cells[i as usize].state.state, x.f64(), k, news, said);
+        }
+    }
+    if let Some(bias) = &slots.bias {
+        let heard = hear_one::<NOTE>(&bias.state.state, 1.0, n, news, said);
+        if NOTE {
+            (v[n], bet[n]) = heard;
+        }
+    }
+    norm_squared.unwrap_or_else(|| if NOTE { x.norm_squared() } else { 0.0 })
+}
+
+/// The same for a row with features that were never seen.
+#[cold]
+fn hear_unseen<const NOTE: bool, B: Beside, V: Value>(
+    slots: &Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &mut Noted,
+    said: &mut Said,
+) {
+    let unseen = State::default();
+    let cells = x.iter().map(|(i, x)| (slots.cells.get(i).map_or(&unseen, |cell| &cell.state.state), x));
+    for (k, (state, x)) in cells.chain(slots.bias.iter().map(|bias| (&bias.state.state, 1.0))).enumerate() {
+        let heard = hear_one::<NOTE>(state, x, k, &mut noted.news, said);
+        if NOTE {
+            (noted.v[k], noted.bet[k]) = heard;
+        }
+    }
+}
+
+/// `x/s` and the bet of the feature at place `k`, which join what is said.
+#[inline(always)]
+fn hear_one<const NOTE: bool>(
+    state: &State,
+    x: f64,
+    k: usize,
+    news: &mut Vec<(usize, f32)>,
+    said: &mut Said,
+) -> (f32, f32) {
+    let (v, bet) = state.hear(x).unwrap_or_else(|| hear_news::<NOTE>(state, x, k, news));
+    said.hear(state, v, bet);
+    (v, bet)
+}
+
+/// The same of a feature whose scale may change.
+#[cold]
+fn hear_news<const NOTE: bool>(state: &State, x: f64, k: usize, news: &mut Vec<(usize, f32)>) -> (f32, f32) {
+    let (v, inverse, bet) = state.hear_news(x);
+    if NOTE && inverse != state.inverse {
+        news.push((k, inverse));
+    }
+    (v, bet)
+}
+
+/// The cells take the scales that were noted.
+#[inline]
+pub(super) fn rescale<B: Beside, V: Value>(
+    slots: &mut Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &Noted,
+    factors: &[f64; MEMBERS],
+) {
+    slots.grow(x.end());
+    for &(k, inverse) in &noted.news {
+        let cell = match x.indices.get(k) {
+            Some(&i) => slots.cells.get_mut(i as usize),
+            None => slots.bias.as_mut(),
+        };
+        let Some(cell) = cell else { return };
+        let before = cell.state.state;
+        cell.state.state.rescale(inverse);
+        if B::KEPT {
+            cell.state.beside.moved(&before, &cell.state.state, factors);
+        }
+    }
+}
+
+/// The members meet the row: the descents' squares grow by those of `slopes`, and how far a unit of slope moves what
+/// each says is returned.
+#[inline(always)]
+pub(super) fn meet<B: Beside, V: Value>(
+    width: Width,
+    slots: &mut Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &mut Noted,
+    slopes: [f32; 4],
+    prior: f32,
+) -> [f32; WEIGHTED] {
+    let mut said = Said::NOTHING;
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = width.avx2 {
+        done = avx2.meet(&mut slots.cells, x.indices, noted, slopes, prior, &mut said);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = width;
+    let slopes = f32x4::new(slopes);
+    let mut meet = |cell: &mut Cell<Pool<B>>, v: f32| {
+        let rates = cell.state.state.meet(v, slopes, prior);
+        said.meet(v, rates);
+        rates
+    };
+    let n = x.indices.len();
+    let Noted { v, rates, last_rate, .. } = noted;
+    let places = rates[done..n].iter_mut().zip(&mut last_rate[done..n]);
+    for ((&i, &v), places) in x.indices[done..].iter().zip(&v[done..n]).zip(places) {
+        (*places.0, *places.1) = meet(&mut slots.cells[i as usize], v);
+    }
+    if let Some(bias) = &mut slots.bias {
+        (rates[n], last_rate[n]) = meet(bias, v[n]);
+    }
+    said.weighted()
+}
+
+/// How all members move, and what the ledgers take.
+#[derive(Debug)]
+pub(super) struct Step<'a> {
+    /// What multiplies the rates.
+    pub(super) moves: [f32; WEIGHTED],
+    /// What the Bayesians' precisions grow by.
+    pub(super) bends: [f32; 2],
+    /// What came up for the coin.
+    pub(super) toss: f32,
+    /// What multiplies the row in the mixture's ledger and in the slow descent's.
+    pub(super) alpha: f64,
+    pub(super) slow_alpha: f64,
+    /// The vector of the latter.
+    pub(super) slow_s: &'a mut [f64],
+    /// What multiplies the weights in their averages.
+    pub(super) factors: [f64; MEMBERS],
+}
+
+/// The members move, and the row is entered in the ledgers.
+#[inline(always)]
+pub(super) fn follow<B: Beside, V: Value>(
+    width: Width,
+    slots: &mut Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &Noted,
+    step: &mut Step<'_>,
+) {
+    let mut x = x;
+    let mut k = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = width.avx2.filter(|_| !B::KEPT) {
+        avx2.follow(&mut slots.cells, x, noted, step);
+        k = x.indices.len();
+        x = Features { indices: &[], values: &[] };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = width;
+    let [a, b, c, d, last] = step.moves;
+    let moves = (f32x4::new([a, b, c, d]), last);
+    for (i, x) in x.iter() {
+        step.slow_s[i] += step.slow_alpha * x;
+    }
+    let rates = noted.rates[k..].iter().zip(&noted.last_rate[k..]);
+    let mut features = noted.v[k..].iter().zip(&noted.bet[k..]).zip(rates);
+    slots.enter(x, step.alpha, |cell, _| {
+        let Some(((&v, &bet), (&rates, &last_rate))) = features.next() else { return };
+        if v == 0.0 {
+            return;
+        }
+        let state = &mut cell.state.state;
+        let before = *state;
+        state.follow(v, (rates, last_rate), moves, step.bends);
+        state.toss(step.toss * v, bet);
+        if B::KEPT {
+            cell.state.beside.moved(&before, state, &step.factors);
+        }
+    });
+}

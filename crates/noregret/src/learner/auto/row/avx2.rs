@@ -1,0 +1,388 @@
+//! The loops over a row's features with AVX2: four features in a step, two in a register, or all members of one.
+//!
+//! Every product, sum, quotient and root is the one that `auto/slot.rs` makes, rounded by itself (no fused operation),
+//! and sums over features go in their order; so the bits are the same.
+
+#![allow(
+    unsafe_code,
+    reason = "functions for AVX2 are called where it was found, which `Avx2` stands for; and a state, 14 numbers of \
+              f32 in a row, is read and written by parts that lie within it"
+)]
+
+use super::super::super::slots::Cell;
+use super::super::mixing::{Mixed, Mixing};
+use super::super::rule::{Moves, Rule, Told};
+use super::super::slot::{Beside, ENDOWMENT, KEEP, MEMBERS, Pool, State, WEIGHTED};
+use super::super::{Asked, Round};
+use super::{Noted, Said, Step, hear_news};
+use crate::example::{Features, Value};
+#[allow(clippy::wildcard_imports, reason = "every name in it begins with `_mm` or `__m`")]
+use std::arch::x86_64::*;
+use wide::f32x4;
+
+/// The processor has AVX2.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Avx2(());
+
+#[allow(clippy::unused_self, reason = "whoever has the value may call what needs AVX2")]
+impl Avx2 {
+    /// Whether it has.
+    pub(super) fn here() -> Option<Self> {
+        is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+
+    /// See [`Asked::ask`].
+    #[inline(always)]
+    pub(super) fn ask<R: Rule>(self, asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
+        // SAFETY: the processor has AVX2.
+        unsafe { ask(asked, said, round) }
+    }
+
+    /// See [`Mixing::update`].
+    #[inline(always)]
+    pub(super) fn update<R: Rule>(
+        self,
+        mixing: &mut Mixing,
+        rule: &R,
+        mixed: &Mixed,
+        told: &[Told; MEMBERS],
+        outcome: (f64, f64),
+        tracking: bool,
+    ) {
+        // SAFETY: the processor has AVX2.
+        unsafe { update(mixing, rule, mixed, told, outcome, tracking) }
+    }
+
+    /// See [`Rule::moves`].
+    #[inline(always)]
+    pub(super) fn moves<R: Rule>(
+        self,
+        rule: &R,
+        m: &[f64; MEMBERS],
+        y: f64,
+        c: f64,
+        ways: &[f64; WEIGHTED],
+        told: &[Told; MEMBERS],
+    ) -> Moves {
+        // SAFETY: the processor has AVX2.
+        unsafe { moves(rule, m, y, c, ways, told) }
+    }
+
+    /// See [`super::hear`], for whole fours of features. The row's squared norm is that of all.
+    #[inline(always)]
+    pub(super) fn hear<const NOTE: bool, B: Beside, V: Value>(
+        self,
+        cells: &[Cell<Pool<B>>],
+        x: Features<'_, V>,
+        noted: &mut Noted,
+        said: &mut Said,
+    ) -> f64 {
+        // SAFETY: the processor has AVX2.
+        unsafe { hear::<NOTE, B, V>(cells, x, noted, said) }
+    }
+
+    /// See [`super::meet`]: the number of features met, four at a time.
+    #[inline(always)]
+    pub(super) fn meet<B: Beside>(
+        self,
+        cells: &mut [Cell<Pool<B>>],
+        indices: &[u32],
+        noted: &mut Noted,
+        slopes: [f32; 4],
+        prior: f32,
+        ways: &mut Said,
+    ) -> usize {
+        // SAFETY: the processor has AVX2.
+        unsafe { meet(cells, indices, noted, slopes, prior, ways) }
+    }
+
+    /// See [`super::follow`]: all features.
+    #[inline(always)]
+    pub(super) fn follow<B: Beside, V: Value>(
+        self,
+        cells: &mut [Cell<Pool<B>>],
+        x: Features<'_, V>,
+        noted: &Noted,
+        step: &mut Step<'_>,
+    ) {
+        // SAFETY: the processor has AVX2.
+        unsafe { follow(cells, x, noted, step) }
+    }
+}
+
+// What is written once, compiled for AVX2.
+
+#[target_feature(enable = "avx2")]
+fn ask<R: Rule>(asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
+    asked.ask(said, round)
+}
+
+#[target_feature(enable = "avx2")]
+fn update<R: Rule>(
+    mixing: &mut Mixing,
+    rule: &R,
+    mixed: &Mixed,
+    told: &[Told; MEMBERS],
+    outcome: (f64, f64),
+    tracking: bool,
+) {
+    mixing.update(rule, mixed, told, outcome, tracking);
+}
+
+#[target_feature(enable = "avx2")]
+fn moves<R: Rule>(
+    rule: &R,
+    m: &[f64; MEMBERS],
+    y: f64,
+    c: f64,
+    ways: &[f64; WEIGHTED],
+    told: &[Told; MEMBERS],
+) -> Moves {
+    rule.moves(m, y, c, ways, told)
+}
+
+/// Where the coin's three numbers and the inverse of the scale stand in a state, and the Bayesians' precisions, which
+/// the coin's follow.
+const COIN_AT: usize = 10;
+const PRECISION_AT: usize = 8;
+const _: () = assert!(
+    std::mem::offset_of!(State, w) == 0
+        && std::mem::offset_of!(State, sum) == 5 * 4
+        && std::mem::offset_of!(State, coin) == COIN_AT * 4
+        && std::mem::offset_of!(State, inverse) == 13 * 4
+        && size_of::<State>() == 14 * 4
+);
+
+/// Four numbers of a state.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn four<const AT: usize>(state: &State) -> __m128 {
+    const { assert!(AT + 4 <= 14) };
+    // SAFETY: all of the numbers lie within the state.
+    unsafe { _mm_loadu_ps(std::ptr::from_ref(state).cast::<f32>().add(AT)) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn set_four<const AT: usize>(state: &mut State, numbers: __m128) {
+    const { assert!(AT + 4 <= 14) };
+    // SAFETY: as above.
+    unsafe { _mm_storeu_ps(std::ptr::from_mut(state).cast::<f32>().add(AT), numbers) }
+}
+
+/// The first eight numbers of a state: the weights and the descents' squares.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn eight(state: &State) -> __m256 {
+    // SAFETY: as above.
+    unsafe { _mm256_loadu_ps(std::ptr::from_ref(state).cast::<f32>()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn set_eight(state: &mut State, numbers: __m256) {
+    // SAFETY: as above.
+    unsafe { _mm256_storeu_ps(std::ptr::from_mut(state).cast::<f32>(), numbers) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load(numbers: &[f32; 4]) -> __m128 {
+    _mm_setr_ps(numbers[0], numbers[1], numbers[2], numbers[3])
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store(place: &mut [f32; 4], numbers: __m128) {
+    // SAFETY: there is room for four.
+    unsafe { _mm_storeu_ps(place.as_mut_ptr(), numbers) }
+}
+
+#[target_feature(enable = "avx2")]
+fn hear<const NOTE: bool, B: Beside, V: Value>(
+    cells: &[Cell<Pool<B>>],
+    x: Features<'_, V>,
+    noted: &mut Noted,
+    said: &mut Said,
+) -> f64 {
+    let (ones, nothing) = (_mm_set1_ps(1.0), _mm_setzero_ps());
+    let unsigned = _mm_castsi128_ps(_mm_set1_epi32(i32::MAX));
+    let mut weighted = _mm256_setzero_ps();
+    // The coin, and the square.
+    let mut pair = nothing;
+    let (indices, values) = (x.indices.as_chunks::<4>().0, x.values.as_chunks::<4>().0);
+    let mut squares = _mm256_setzero_pd();
+    let mut add_squares = |four: &[V; 4]| {
+        let [a, b, c, d] = four.map(V::f64);
+        let four = _mm256_setr_pd(a, b, c, d);
+        squares = _mm256_add_pd(squares, _mm256_mul_pd(four, four));
+    };
+    let row = x;
+    for (k, (i, x)) in indices.iter().zip(values).enumerate() {
+        if NOTE {
+            add_squares(x);
+        }
+        let states: [&State; 4] = std::array::from_fn(|j| &cells[i[j] as usize].state.state);
+        let [a, b, c, d] = [
+            four::<COIN_AT>(states[0]),
+            four::<COIN_AT>(states[1]),
+            four::<COIN_AT>(states[2]),
+            four::<COIN_AT>(states[3]),
+        ];
+        let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+        let (z, sizes) = (_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
+        let (ab, cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+        let (reward, inverse) = (_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
+
+        let mut v = _mm_mul_ps(load(&x.map(|x| x.f64() as f32)), inverse);
+        let heard = _mm_and_ps(
+            _mm_cmp_ps::<_CMP_LE_OQ>(_mm_and_ps(v, unsigned), ones),
+            _mm_cmp_ps::<_CMP_GT_OQ>(inverse, nothing),
+        );
+        let wealth = _mm_add_ps(_mm_set1_ps(ENDOWMENT), reward);
+        let mut bet = _mm_div_ps(_mm_mul_ps(wealth, z), _mm_add_ps(ones, sizes));
+        let news = 0b1111 & !_mm_movemask_ps(heard);
+        if news != 0 {
+            let (mut vs, mut bets) = ([0.0; 4], [0.0; 4]);
+            store(&mut vs, v);
+            store(&mut bets, bet);
+            for j in (0..4).filter(|j| news >> j & 1 == 1) {
+                (vs[j], bets[j]) = hear_news::<NOTE>(states[j], x[j].f64(), 4 * k + j, &mut noted.news);
+            }
+            (v, bet) = (load(&vs), load(&bets));
+        }
+        if NOTE {
+            store(&mut noted.v.as_chunks_mut().0[k], v);
+            store(&mut noted.bet.as_chunks_mut().0[k], bet);
+        }
+
+        let (product, square) = (_mm_mul_ps(bet, v), _mm_mul_ps(v, v));
+        let (ab, cd) = (_mm_unpacklo_ps(product, square), _mm_unpackhi_ps(product, square));
+        pair = _mm_add_ps(pair, ab);
+        pair = _mm_add_ps(pair, _mm_movehl_ps(ab, ab));
+        pair = _mm_add_ps(pair, cd);
+        pair = _mm_add_ps(pair, _mm_movehl_ps(cd, cd));
+
+        let vs = _mm256_castps128_ps256(v);
+        let times = |state: &State, v: __m256| _mm256_mul_ps(eight(state), v);
+        weighted = _mm256_add_ps(weighted, times(states[0], _mm256_broadcastss_ps(v)));
+        weighted =
+            _mm256_add_ps(weighted, times(states[1], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(1))));
+        weighted =
+            _mm256_add_ps(weighted, times(states[2], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(2))));
+        weighted =
+            _mm256_add_ps(weighted, times(states[3], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(3))));
+    }
+    let mut sums = [0f32; 4];
+    store(&mut sums, _mm256_castps256_ps128(weighted));
+    said.four = f32x4::new(sums);
+    store(&mut sums, _mm256_extractf128_ps::<1>(weighted));
+    said.fifth = sums[0];
+    store(&mut sums, pair);
+    (said.coin, said.square) = (sums[0], sums[1]);
+    if let Some((_, four)) = row.tail().filter(|_| NOTE) {
+        add_squares(&four);
+    }
+    let (ab, cd) = (_mm256_castpd256_pd128(squares), _mm256_extractf128_pd::<1>(squares));
+    let sum = |pair: __m128d| _mm_cvtsd_f64(pair) + _mm_cvtsd_f64(_mm_unpackhi_pd(pair, pair));
+    sum(ab) + sum(cd)
+}
+
+#[target_feature(enable = "avx2")]
+fn meet<B: Beside>(
+    cells: &mut [Cell<Pool<B>>],
+    indices: &[u32],
+    noted: &mut Noted,
+    slopes: [f32; 4],
+    prior: f32,
+    ways: &mut Said,
+) -> usize {
+    let slopes = _mm256_broadcast_ps(&load(&slopes));
+    let (ones, least) = (_mm256_set1_ps(1.0), _mm256_set1_ps(f32::MIN_POSITIVE));
+    let prior = _mm256_set1_ps(prior);
+    let (first_two, last_two) =
+        (_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3));
+    let (mut four_ways, mut last_way) = (_mm_setzero_ps(), _mm_setzero_ps());
+    let fours = indices.as_chunks::<4>().0;
+    let rates_of = noted.rates.as_chunks_mut::<4>().0.iter_mut();
+    let v_and_last = noted.v.as_chunks::<4>().0.iter().zip(noted.last_rate.as_chunks_mut::<4>().0);
+    for ((i, rates), (v, last_rates)) in fours.iter().zip(rates_of).zip(v_and_last) {
+        let v = load(v);
+        let vs = _mm256_castps128_ps256(v);
+        let lasts = i.map(|i| cells[i as usize].state.state.sum[4]);
+        let last = _mm_add_ps(_mm256_castps256_ps128(prior), load(&lasts));
+        let last = _mm_div_ps(_mm256_castps256_ps128(ones), last);
+        store(last_rates, last);
+        for (half, lanes) in [(0, first_two), (2, last_two)] {
+            let (a, b) = (i[half] as usize, i[half + 1] as usize);
+            let sums = _mm256_set_m128(four::<5>(&cells[b].state.state), four::<5>(&cells[a].state.state));
+            let v = _mm256_permutevar8x32_ps(vs, lanes);
+            let g = _mm256_mul_ps(slopes, v);
+            let sums = _mm256_add_ps(sums, _mm256_mul_ps(g, g));
+            set_four::<5>(&mut cells[a].state.state, _mm256_castps256_ps128(sums));
+            set_four::<5>(&mut cells[b].state.state, _mm256_extractf128_ps::<1>(sums));
+            // A sum that is no number counts as the smallest.
+            let roots = _mm256_sqrt_ps(_mm256_max_ps(sums, least));
+            let under = _mm256_blend_ps::<0b1000_1000>(roots, _mm256_add_ps(prior, sums));
+            let rate = _mm256_div_ps(ones, under);
+            let (first, second) = (_mm256_castps256_ps128(rate), _mm256_extractf128_ps::<1>(rate));
+            store(rates[half].as_mut_array(), first);
+            store(rates[half + 1].as_mut_array(), second);
+            let way = _mm256_mul_ps(_mm256_mul_ps(v, v), rate);
+            four_ways = _mm_add_ps(four_ways, _mm256_castps256_ps128(way));
+            four_ways = _mm_add_ps(four_ways, _mm256_extractf128_ps::<1>(way));
+        }
+        let way = _mm_mul_ps(_mm_mul_ps(v, v), last);
+        last_way = _mm_add_ss(last_way, way);
+        last_way = _mm_add_ss(last_way, _mm_movehdup_ps(way));
+        let high = _mm_movehl_ps(way, way);
+        last_way = _mm_add_ss(last_way, high);
+        last_way = _mm_add_ss(last_way, _mm_movehdup_ps(high));
+    }
+    let mut sums = [0f32; 4];
+    store(&mut sums, four_ways);
+    ways.four = f32x4::new(sums);
+    ways.fifth = _mm_cvtss_f32(last_way);
+    4 * fours.len()
+}
+
+#[target_feature(enable = "avx2")]
+fn follow<B: Beside, V: Value>(
+    cells: &mut [Cell<Pool<B>>],
+    x: Features<'_, V>,
+    noted: &Noted,
+    step: &mut Step<'_>,
+) {
+    let [m0, m1, m2, m3, m4] = step.moves;
+    let moves = _mm256_setr_ps(m0, m1, m2, m3, m4, 0.0, 0.0, 0.0);
+    let [b0, b1] = step.bends;
+    let grows = _mm_setr_ps(b0, b1, step.toss, step.toss);
+    let keeps = _mm_setr_ps(KEEP[0], KEEP[1], 1.0, 1.0);
+    let ones = _mm_set1_ps(1.0);
+    // All but the sign of the last.
+    let sizes = _mm_castsi128_ps(_mm_setr_epi32(-1, -1, -1, i32::MAX));
+    let rates = noted.rates.iter().zip(&noted.last_rate);
+    let coins = noted.v.iter().zip(&noted.bet);
+    let features = x.indices.iter().zip(x.values);
+    for (((&i, x), (rates, &last)), (&v, &bet)) in features.zip(rates).zip(coins) {
+        let cell = &mut cells[i as usize];
+        cell.s += step.alpha * x.f64();
+        step.slow_s[i as usize] += step.slow_alpha * x.f64();
+        if v == 0.0 {
+            continue;
+        }
+        let state = &mut cell.state.state;
+        let vs = _mm256_set1_ps(v);
+        let rates = _mm256_set_m128(_mm_set_ss(last), load(rates.as_array()));
+        let way = _mm256_mul_ps(_mm256_mul_ps(moves, rates), vs);
+        let moved = _mm256_add_ps(eight(state), way);
+        // Precisions grow by the square of v, the coin's outcomes by v, their sizes by its size.
+        let v4 = _mm256_castps256_ps128(vs);
+        let grown = _mm_mul_ps(_mm_mul_ps(grows, v4), _mm_blend_ps::<0b1100>(v4, ones));
+        let grown = _mm_and_ps(grown, sizes);
+        let kept = _mm_add_ps(_mm_mul_ps(keeps, four::<PRECISION_AT>(state)), grown);
+        set_eight(state, moved);
+        set_four::<PRECISION_AT>(state, kept);
+        state.coin[2] += step.toss * v * bet;
+    }
+}
