@@ -18,6 +18,8 @@ from ._sum import add, at_most
 class _Sweeping:
     """Goes through a partition with the model `u`, which has the bias at its end if there is one."""
 
+    by_batch = True
+
     def __init__(self, learner: bytes, u: np.ndarray, bias: bool, width: float):
         self.learner = Learner.from_bytes(learner)
         self.weights = np.ascontiguousarray(u[:-1] if bias else u)

@@ -37,6 +37,8 @@ class Progress:
 class _Learning:
     """Learns a partition from a start."""
 
+    by_batch = False
+
     def __init__(self, start: bytes):
         self.learner = Learner.from_bytes(start)
 
@@ -63,6 +65,8 @@ def one_round(data: Any, columns: Columns, start: Learner) -> Learner:
 
 class _Measuring:
     """Goes through a partition with a fixed model."""
+
+    by_batch = True
 
     def __init__(self, model: bytes):
         self.learner = Learner.from_bytes(model)

@@ -24,6 +24,8 @@ UNIT = np.finfo(float).eps / 2
 class _Playing:
     """Plays the data's half of a round with a partition."""
 
+    by_batch = True
+
     def __init__(self, learner: bytes, total: np.ndarray, over: float, asked: list[np.ndarray], bias: bool):
         self.learner = Learner.from_bytes(learner)
         self.round = (total, over, asked, bias)
