@@ -1,6 +1,7 @@
 //! Parquet: columns as in Arrow IPC. Pages are decompressed one row group after the other, by whoever feeds the parsing
 //! threads; those turn columns into rows.
 
+mod nested;
 mod part;
 
 pub use part::{Part, Planned};

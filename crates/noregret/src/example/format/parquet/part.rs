@@ -5,6 +5,7 @@
 //! size, changed last at that moment. It is asked again when the last row has been read. Bytes are read, not mapped: who
 //! shortens a file that others have mapped ends their process.
 
+use super::nested::{self, Column};
 use super::{advised, within};
 use crate::example::format::arrow::fenced;
 use ::bytes::{Buf, Bytes};
@@ -21,6 +22,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// About how many bytes of columns a batch has at most.
@@ -56,12 +58,43 @@ pub struct Part {
     file: File,
     planned: Planned,
     metadata: ArrowReaderMetadata,
-    mask: ProjectionMask,
+    /// Which columns these are, ascending.
+    roots: Vec<usize>,
     schema: SchemaRef,
     /// The row groups that are still to be read.
     groups: std::vec::IntoIter<usize>,
     rows: usize,
-    reader: Option<ParquetRecordBatchReader>,
+    group: Option<Group>,
+}
+
+/// A row group whose bytes are in memory.
+struct Group {
+    /// Columns that are read in a way of their own, by their position.
+    nested: Vec<(usize, Box<dyn Column>)>,
+    /// All others.
+    plain: Option<ParquetRecordBatchReader>,
+    /// How many rows are left, and how many a batch has.
+    left: usize,
+    rows: usize,
+}
+
+impl Group {
+    fn batch(&mut self, schema: &SchemaRef) -> Result<RecordBatch, ParquetError> {
+        let rows = self.left.min(self.rows);
+        let other = || ParquetError::General("columns have different numbers of rows".to_owned());
+        let mut columns = match &mut self.plain {
+            Some(plain) => plain.next().transpose()?.ok_or_else(other)?.columns().to_vec(),
+            None => Vec::new(),
+        };
+        for (position, column) in &mut self.nested {
+            columns.insert(*position, column.read(rows)?);
+        }
+        if columns.iter().any(|column| column.len() != rows) {
+            return Err(other());
+        }
+        self.left -= rows;
+        Ok(RecordBatch::try_new(schema.clone(), columns)?)
+    }
 }
 
 impl Part {
@@ -92,7 +125,6 @@ impl Part {
                 _ => return Err(format!("the file spells the column `{column}` in another way, or twice")),
             }
         }
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
         roots.sort_unstable();
         roots.dedup();
         let schema = metadata.schema().project(&roots).map_err(|error| error.to_string())?.into();
@@ -100,7 +132,7 @@ impl Part {
         let groups: Vec<usize> =
             groups.filter(|(_, group)| range.contains(&middle(group))).map(|(k, _)| k).collect();
         let groups = groups.into_iter();
-        Ok(Self { file, planned, metadata, mask, schema, groups, rows: rows.max(1), reader: None })
+        Ok(Self { file, planned, metadata, roots, schema, groups, rows: rows.max(1), group: None })
     }
 
     /// The columns that are read, in the order of the file.
@@ -109,11 +141,12 @@ impl Part {
     }
 
     /// Reads the bytes of a row group's columns.
-    fn load(&mut self, group: usize) -> Result<ParquetRecordBatchReader, String> {
-        let about = self.metadata.metadata().row_group(group);
+    fn load(&mut self, number: usize) -> Result<Group, String> {
+        let about = self.metadata.metadata().row_group(number);
+        let schema = self.metadata.parquet_schema();
         let (mut pieces, mut uncompressed) = (Vec::new(), 0);
         for (leaf, column) in about.columns().iter().enumerate() {
-            if self.mask.leaf_included(leaf) {
+            if self.roots.contains(&schema.get_column_root_idx(leaf)) {
                 let (start, length) = column.byte_range();
                 let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
                 self.file.seek(SeekFrom::Start(start)).map_err(|error| error.to_string())?;
@@ -122,34 +155,44 @@ impl Part {
                 uncompressed += u64::try_from(column.uncompressed_size()).unwrap_or(0);
             }
         }
-        let count = u64::try_from(about.num_rows()).unwrap_or(0);
-        let fit = BYTES.saturating_mul(count) / uncompressed.max(1);
+        let left = usize::try_from(about.num_rows()).map_err(|error| error.to_string())?;
+        let fit = BYTES.saturating_mul(left as u64) / uncompressed.max(1);
         let rows = self.rows.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1);
-        let chunks = Chunks { pieces, size: self.planned.size };
-        let (metadata, mask) = (self.metadata.clone(), self.mask.clone());
-        fenced(|| {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
+        let chunks = Arc::new(Chunks { pieces, size: self.planned.size });
+        fenced(|| self.group(number, &chunks, left, rows))
+    }
+
+    fn group(&self, number: usize, chunks: &Arc<Chunks>, left: usize, rows: usize) -> Result<Group, ParquetError> {
+        let (mut nested, mut others) = (Vec::new(), Vec::new());
+        for (position, root) in self.roots.iter().enumerate() {
+            match nested::open(&self.metadata, *root, number, chunks)? {
+                Some(column) => nested.push((position, column)),
+                None => others.push(*root),
+            }
+        }
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), others.iter().copied());
+        let read = || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(Chunks::clone(chunks), self.metadata.clone())
                 .with_projection(mask)
-                .with_row_groups(vec![group])
+                .with_row_groups(vec![number])
                 .with_batch_size(rows)
                 .build()
-        })
+        };
+        let plain = if others.is_empty() { None } else { Some(read()?) };
+        Ok(Group { nested, plain, left, rows })
     }
 
     /// The next batch; `None` after the last.
     pub fn batch(&mut self) -> Result<Option<RecordBatch>, String> {
         loop {
-            if let Some(reader) = &mut self.reader {
-                if let Some(batch) = fenced(|| reader.next().transpose()).map_err(advised)? {
-                    return Ok(Some(batch));
-                }
-                self.reader = None;
+            if let Some(group) = self.group.as_mut().filter(|group| group.left > 0) {
+                return fenced(|| group.batch(&self.schema)).map(Some).map_err(advised);
             }
-            let Some(group) = self.groups.next() else {
+            let Some(number) = self.groups.next() else {
                 self.planned.check(&self.file)?;
                 return Ok(None);
             };
-            self.reader = Some(self.load(group).map_err(advised)?);
+            self.group = Some(self.load(number).map_err(advised)?);
         }
     }
 }
@@ -163,7 +206,8 @@ fn middle(group: &RowGroupMetaData) -> u64 {
 }
 
 /// The bytes of some columns, by where they lie in the file.
-struct Chunks {
+#[derive(Clone)]
+pub(super) struct Chunks {
     pieces: Vec<(u64, Bytes)>,
     size: u64,
 }
@@ -208,7 +252,6 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Float64Type;
     use arrow_array::{ArrayRef, Float64Array, Int32Array};
-    use std::sync::Arc;
 
     /// A hundred rows in groups of 16, the label in two spellings if wanted; and what is known of the file.
     fn file(folder: &Path, twice: bool) -> (std::path::PathBuf, Planned) {
