@@ -207,7 +207,7 @@ def fallen(monkeypatch, caplog, what):
 @pytest.mark.parametrize(
     ("first", "second", "schema", "why"),
     [
-        ("1D x, 1D label", "2D label", "x double, label double", "no column `x`"),
+        ("1D x, 1D label", "0D label", "x double, label double", "no column `x`"),
         ("1D x, 1D label", "2 x, 0D label", "x double, label double", "`x` is int32"),
         ("1D x, 1D label", "2F x, 0D label", "x double, label double", "`x` is float"),
         ("1D X, 1D label", "2D x, 0D label", "x double, label double", "spells"),

@@ -32,11 +32,9 @@ def test_a_model_learned_on_spark_is_served_and_goes_on(spark, data, served, tmp
         told = client.describe("m")
         assert told["examples"] == len(data.y)
         assert told["certificate"]["best_at_least"] == fitted.certificate.best_at_least
-        # Column k of a vector is feature k + 1 by number, in the server as in files.
-        rows = [{str(i + 1): float(v) for i, v in enumerate(x)} for x in data.X]
-        found = np.array([each["score"] for each in client.predict_many("m", rows)])
+        found = np.array([each["score"] for each in client.predict_many("m", data.X)])
         assert np.allclose(found, fitted.online.score_many(data.X), atol=1e-5)
-        assert client.learn_many("m", rows[:50], [int(y) for y in data.y[:50]])["examples"] == len(data.y) + 50
+        assert client.learn_many("m", data.X[:50], [int(y) for y in data.y[:50]])["examples"] == len(data.y) + 50
         assert client.download("m").examples == len(data.y) + 50
 
 

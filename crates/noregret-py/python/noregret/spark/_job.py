@@ -49,8 +49,15 @@ def run(data: Any, columns: Columns, begin: Callable[[], Task], merge: Callable[
         if not isinstance(problem, Unread):
             return _told(problem, result)
         LOG.info("rows come through Spark: %s", problem)
-    partials = columns.select(data).mapInArrow(_mapper(columns, begin), "part long, problem string, result binary").rdd
-    return _told(*_reduce(partials.map(lambda row: (row.part, row.problem, bytes(row.result))), merge))
+    partials = columns.select(data).mapInArrow(_mapper(columns, begin), "part long, problem string, result binary")
+    if type(data).__module__.startswith("pyspark.sql.connect"):
+        # Spark Connect has no RDDs: all results come here, and are put together in the same tree.
+        return _told(*_gathered([_result(row) for row in partials.collect()], merge))
+    return _told(*_reduce(partials.rdd.map(_result), merge))
+
+
+def _result(row: Any) -> Result:
+    return row.part, row.problem, bytes(row.result)
 
 
 def _told(problem: str | Unread | None, result: bytes) -> bytes:
@@ -68,6 +75,18 @@ def _reduce(results: Any, merge: Callable[[list[bytes]], bytes]) -> tuple[str | 
         grouped = keyed.groupByKey(count, lambda key: key)
         results = grouped.map(lambda group: (group[0], *_merge(list(group[1]), merge)))
     return _merge(results.collect(), merge)
+
+
+def _gathered(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tuple[str | Unread | None, bytes]:
+    """The same tree, in one place."""
+    count = max((number for number, _, _ in results), default=0) + 1
+    while count > FAN_IN:
+        count = -(-count // FAN_IN)
+        groups: dict[int, list[Result]] = {}
+        for each in results:
+            groups.setdefault(each[0] // FAN_IN, []).append(each)
+        results = [(number, *_merge(group, merge)) for number, group in groups.items()]
+    return _merge(results, merge)
 
 
 def _merge(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tuple[str | Unread | None, bytes]:
