@@ -12,7 +12,7 @@ from .. import Learner, _noregret
 from .._audit import Audit, Bracket, Interval
 from ._class import CLASSES, project, size
 from ._columns import Columns
-from ._job import run
+from ._job import Rows
 from ._sum import add, at_most
 
 
@@ -152,12 +152,13 @@ def _close(
     most: int,
 ) -> tuple[Bracket, int]:
     begun = learner.to_bytes()
+    rows = Rows(data, columns)
     sweeps = 0
 
     def sweep(u: np.ndarray, width: float) -> _Sweep:
         nonlocal sweeps
         sweeps += 1
-        sums = pickle.loads(run(data, columns, lambda: _Sweeping(begun, u, bias, width), _merged))
+        sums = pickle.loads(rows.run(lambda: _Sweeping(begun, u, bias, width), _merged))
         if sums is None:
             raise ValueError("the DataFrame has no rows, expected at least one example")
         return _Sweep(u, (_noregret.unpack(sums[0]), *sums[1:]), bias, radius, comparator)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ._columns import BadRow, Columns
-from ._scan import LOG, Piece, Scan, Unread, plan
+from ._scan import FEW, LOG, Piece, Scan, Unread, plan
 
 FAN_IN = 8
 
@@ -39,21 +39,41 @@ class Task(Protocol):
 # A partition's number, what is wrong with it, and what came of it.
 Result = tuple[int, "str | Unread | None", bytes]
 
+# What is wrong with all of them together, and what came of them.
+Outcome = tuple["str | Unread | None", bytes]
 
-def run(data: Any, columns: Columns, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> bytes:
-    """Begins a task on each partition of `data` and merges the results."""
-    scan = plan(data, columns)
-    if scan is not None:
-        parts = data.sparkSession.sparkContext.parallelize(scan.partitions, len(scan.partitions))
-        problem, result = _reduce(parts.mapPartitionsWithIndex(_reader(columns, scan.only(), begin)), merge)
-        if not isinstance(problem, Unread):
-            return _told(problem, result)
-        LOG.info("rows come through Spark: %s", problem)
-    partials = columns.select(data).mapInArrow(_mapper(columns, begin), "part long, problem string, result binary")
-    if type(data).__module__.startswith("pyspark.sql.connect"):
-        # Spark Connect has no RDDs: all results come here, and are put together in the same tree.
-        return _told(*_gathered([_result(row) for row in partials.collect()], merge))
-    return _told(*_reduce(partials.rdd.map(_result), merge))
+
+class Rows:
+    """The examples of a DataFrame, for one job or several. How they come is decided once, so that all jobs meet the same."""
+
+    def __init__(self, data: Any, columns: Columns):
+        self._data, self._columns = data, columns
+        self._scan = plan(data, columns)
+
+    def run(self, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> bytes:
+        """Begins a task on each partition and merges the results."""
+        if self._scan is not None:
+            problem, result = self._read(self._scan, begin, merge)
+            if not isinstance(problem, Unread):
+                return _told(problem, result)
+            LOG.info("rows come through Spark: %s", problem)
+            self._scan = None
+        return _told(*self._through(begin, merge))
+
+    def _read(self, scan: Scan, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> Outcome:
+        parts = self._data.sparkSession.sparkContext.parallelize(scan.partitions, len(scan.partitions))
+        return _reduce(parts.mapPartitionsWithIndex(_reader(self._columns, scan.only(), begin)), merge)
+
+    def _through(self, begin: Callable[[], Task], merge: Callable[[list[bytes]], bytes]) -> Outcome:
+        columns = self._columns
+        partials = columns.select(self._data).mapInArrow(
+            _mapper(columns, begin), "part long, problem string, result binary"
+        )
+        # Spark Connect has no RDDs; and few results need no tree on executors. They are put together in the same one.
+        remote = type(self._data).__module__.startswith("pyspark.sql.connect")
+        if remote or partials.rdd.getNumPartitions() <= FAN_IN:
+            return _gathered([_result(row) for row in partials.collect()], merge)
+        return _reduce(partials.rdd.map(_result), merge)
 
 
 def _result(row: Any) -> Result:
@@ -66,7 +86,7 @@ def _told(problem: str | Unread | None, result: bytes) -> bytes:
     return result
 
 
-def _reduce(results: Any, merge: Callable[[list[bytes]], bytes]) -> tuple[str | Unread | None, bytes]:
+def _reduce(results: Any, merge: Callable[[list[bytes]], bytes]) -> Outcome:
     """Puts the results of all partitions together, in the fixed tree."""
     count, fan_in = results.getNumPartitions(), FAN_IN
     while count > fan_in:
@@ -77,7 +97,7 @@ def _reduce(results: Any, merge: Callable[[list[bytes]], bytes]) -> tuple[str | 
     return _merge(results.collect(), merge)
 
 
-def _gathered(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tuple[str | Unread | None, bytes]:
+def _gathered(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> Outcome:
     """The same tree, in one place."""
     count = max((number for number, _, _ in results), default=0) + 1
     while count > FAN_IN:
@@ -89,7 +109,7 @@ def _gathered(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> t
     return _merge(results, merge)
 
 
-def _merge(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> tuple[str | Unread | None, bytes]:
+def _merge(results: list[Result], merge: Callable[[list[bytes]], bytes]) -> Outcome:
     results.sort(key=lambda each: each[0])
     problems = [problem for _, problem, _ in results if problem is not None]
     if problems:
@@ -125,9 +145,9 @@ def _reader(
         # There is one, and asking for another ends the stream: a worker that has not read its stream to the end is not used again.
         for pieces in partition:
             task = begin()
-            batches = scan.batches(pieces)
+            batches = scan.cut(pieces) if task.by_batch else scan.batches(pieces, FEW)
             try:
-                yield (part, *_learn(columns, task, scan.cut(batches) if task.by_batch else batches, part))
+                yield (part, *_learn(columns, task, batches, part))
             except Unread as error:
                 yield part, error, b""
 

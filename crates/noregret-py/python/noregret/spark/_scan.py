@@ -42,6 +42,9 @@ _ROWS = f"{_SQL}.execution.datasources.FileScanRDD"
 # About how many bytes tasks hold at once.
 BYTES = 64 << 20
 
+# How many rows are learned at once: few enough that they are still in the processor's cache.
+FEW = 4096
+
 
 class Unread(ValueError):
     """Why a plan or a file is not read here."""
@@ -71,15 +74,15 @@ class Scan:
         """What a task must know beside its own partition."""
         return replace(self, partitions=())
 
-    def batches(self, pieces: tuple[Piece, ...]) -> Iterator[Any]:
-        """The rows of a partition as what Spark would hand over: features, label, weight."""
+    def batches(self, pieces: tuple[Piece, ...], rows: int) -> Iterator[Any]:
+        """The rows of a partition as what Spark would hand over: features, label, weight; up to so many at once."""
         import pyarrow as pa
 
         names = [name for name, _ in self.columns]
         for piece in pieces:
             try:
                 part = _noregret.Part(
-                    piece.path, (piece.size, piece.modified), (piece.begin, piece.end), sorted(set(names)), self.rows
+                    piece.path, (piece.size, piece.modified), (piece.begin, piece.end), sorted(set(names)), rows
                 )
                 schema = part.schema
                 for name, kind in self.columns:
@@ -94,13 +97,13 @@ class Scan:
             except ValueError as error:
                 raise Unread(f"{piece.path}: {error}") from error
 
-    def cut(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def cut(self, pieces: tuple[Piece, ...]) -> Iterator[Any]:
         """The same rows, cut where Spark cuts them: sums over batches are rounded alike."""
         import pyarrow as pa
 
         held: list[Any] = []
         count = size = 0
-        for batch in batches:
+        for batch in self.batches(pieces, self.rows):
             while batch.num_rows:
                 piece = batch.slice(0, self.rows - count)
                 batch = batch.slice(piece.num_rows)

@@ -164,6 +164,8 @@ struct Leaf<T: Stored> {
     most: i16,
     definition: Vec<i16>,
     repetition: Vec<i16>,
+    /// How many numbers the rows before had.
+    last: usize,
 }
 
 impl<T: Stored> Leaf<T> {
@@ -177,16 +179,18 @@ impl<T: Stored> Leaf<T> {
         }
         let most = about.max_def_level();
         let reader = ColumnReaderImpl::new(about, Box::new(pages));
-        Ok(Self { reader, most, definition: Vec::new(), repetition: Vec::new() })
+        Ok(Self { reader, most, definition: Vec::new(), repetition: Vec::new(), last: 0 })
     }
 
     /// The numbers that are there in the next rows.
     fn read(&mut self, rows: usize) -> Result<Vec<T::T>> {
         self.definition.clear();
         self.repetition.clear();
-        let mut values = Vec::new();
+        // About as many as last time.
+        let mut values = Vec::with_capacity(self.last + self.last / 8);
         let (definition, repetition) = (Some(&mut self.definition), Some(&mut self.repetition));
         let (records, _, _) = self.reader.read_records(rows, definition, repetition, &mut values)?;
+        self.last = values.len();
         if records == rows { Ok(values) } else { Err(general("a column has fewer rows than the others")) }
     }
 }

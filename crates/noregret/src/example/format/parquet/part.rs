@@ -19,14 +19,13 @@ use ::parquet::file::reader::{ChunkReader, Length};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// About how many bytes of columns a batch has at most.
-const BYTES: u64 = 64 << 20;
+/// About how many bytes of columns, as they are encoded, a batch has at most.
+const BYTES: u64 = 8 << 20;
 
 /// What was known of a file when its parts were planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,17 +140,15 @@ impl Part {
     }
 
     /// Reads the bytes of a row group's columns.
-    fn load(&mut self, number: usize) -> Result<Group, String> {
+    fn load(&self, number: usize) -> Result<Group, String> {
         let about = self.metadata.metadata().row_group(number);
         let schema = self.metadata.parquet_schema();
         let (mut pieces, mut uncompressed) = (Vec::new(), 0);
         for (leaf, column) in about.columns().iter().enumerate() {
             if self.roots.contains(&schema.get_column_root_idx(leaf)) {
                 let (start, length) = column.byte_range();
-                let mut bytes = vec![0; usize::try_from(length).map_err(|error| error.to_string())?];
-                self.file.seek(SeekFrom::Start(start)).map_err(|error| error.to_string())?;
-                self.file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
-                pieces.push((start, Bytes::from(bytes)));
+                let length = usize::try_from(length).map_err(|error| error.to_string())?;
+                pieces.push((start, self.file.get_bytes(start, length).map_err(|error| error.to_string())?));
                 uncompressed += u64::try_from(column.uncompressed_size()).unwrap_or(0);
             }
         }
