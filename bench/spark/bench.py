@@ -1,4 +1,5 @@
-"""usage: bench.py FOLDER ROWS [--svm FILE | --text] [--workers K] [--penalty P] [--fits LIST] [--losses LIST] [--times K]
+"""usage: bench.py FOLDER ROWS [--svm FILE | --text] [--workers K] [--penalty P] [--fits LIST] [--losses LIST]
+                [--times K] [--most N]
 
 Time and CPU of fits inside Spark, beside Spark's own. FOLDER gets train and test as Parquet: of FILE (LIBSVM), of text-like rows (`rows.py`), a
 tenth of which is held out, or of rows that `noregret generate rcv1-like` makes ($NOREGRET is the command). Ten times rcv is
@@ -7,7 +8,7 @@ one command: `bench.py FOLDER 2000000 --text`.
 Each fit is measured in one session after a first one that nobody counts; CPU is that of the driver, its JVM and all Python workers.
 LIST of --fits has some of: `ours` (K times), `through` (ours with rows that come through Spark, K times), `defaults` (Spark's own as they
 come: regParam=0, maxIter=100) and `search` (Spark's own with regParam=P (1e-3) and 2, 4, 8, ... iterations until their held-out loss is no
-worse than ours, or they have had 128). LIST of --losses has `logistic` (LogisticRegression), `hinge` (LinearSVC), or both.
+worse than ours, or they have had N, 128). LIST of --losses has `logistic` (LogisticRegression), `hinge` (LinearSVC), or both.
 --fits prepare makes the data and fits nothing.
 """
 
@@ -113,10 +114,10 @@ def ours(spark, loss, direct, times, train, test):
     return min(fits, key=lambda fit: fit["cpu"])
 
 
-def search(their, penalty, best, train, test, hinge):
+def search(their, penalty, limit, best, train, test, hinge):
     """Spark's own with more and more iterations, until they lose no more than ours."""
     most, theirs = 2, None
-    while most <= 128:
+    while most <= limit:
         name = f"{their.__name__} maxIter={most}, regParam={penalty}"
         theirs = measured(name, their(maxIter=most, regParam=penalty), train, test, hinge)
         if best is not None and theirs["held_out"] <= best["held_out"]:
@@ -161,7 +162,7 @@ def main():
         if "defaults" in fits:
             theirs["defaults"] = measured(f"{their.__name__}()", their(), train, test, hinge)
         if "search" in fits:
-            theirs["search"] = search(their, penalty, best, train, test, hinge)
+            theirs["search"] = search(their, penalty, int(option("--most", 128)), best, train, test, hinge)
         if best is not None:
             for name, fit in theirs.items():
                 print(json.dumps({"loss": loss, "theirs": name, "their CPU / ours": fit["cpu"] / best["cpu"]}), flush=True)

@@ -14,6 +14,7 @@ __all__ = [
     "Learner",
     "Certificate",
     "Ledger",
+    "Part",
     "registry",
     "audit",
     "separate",
@@ -184,10 +185,13 @@ def separate(
     certificate: _Path | None,
 ) -> dict[str, Any]: ...
 
+@final
 class Part:
-    def __init__(
-        self, path: _Path, planned: tuple[int, int], range: tuple[int, int], columns: Sequence[str], rows: int
-    ) -> None: ...
+    """Some columns of a part of a Parquet file, in batches of pyarrow's."""
+
+    def __new__(
+        cls, path: _Path, planned: tuple[int, int], range: tuple[int, int], columns: Sequence[str], rows: int
+    ) -> Part: ...
     @property
     def schema(self) -> Any: ...
     def __iter__(self) -> Part: ...

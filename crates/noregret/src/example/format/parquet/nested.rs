@@ -13,7 +13,9 @@ use ::parquet::data_type::{DataType as Stored, DoubleType, FloatType, Int32Type,
 use ::parquet::errors::ParquetError;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 use ::parquet::schema::types::Type;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int32Type as Whole, Int64Type as Long};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int32Type as Whole, Int64Type as Long,
+};
 use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef, Fields};
@@ -57,7 +59,9 @@ pub(super) fn open(
             match item.data_type() {
                 DataType::Int32 => Box::new(Lists::<Int32Type, Whole>::open(&leaves, first, at, item)?),
                 DataType::Int64 => Box::new(Lists::<Int64Type, Long>::open(&leaves, first, at, item)?),
-                DataType::Float32 => Box::new(Lists::<FloatType, Float32Type>::open(&leaves, first, at, item)?),
+                DataType::Float32 => {
+                    Box::new(Lists::<FloatType, Float32Type>::open(&leaves, first, at, item)?)
+                }
                 _ => Box::new(Lists::<DoubleType, Float64Type>::open(&leaves, first, at, item)?),
             }
         }
@@ -311,7 +315,8 @@ impl Column for Vectors {
             .any(|level| *level < present)
             .then(|| levels.iter().map(|level| *level >= present).collect::<Vec<bool>>().into());
         // Where a number must be there, only a missing vector can lack it.
-        let own = |field: usize, nulls: Option<NullBuffer>| nulls.filter(|_| self.fields[field].is_nullable());
+        let own =
+            |field: usize, nulls: Option<NullBuffer>| nulls.filter(|_| self.fields[field].is_nullable());
         let arrays: Vec<ArrayRef> = vec![
             Arc::new(PrimitiveArray::<Int8Type>::try_new(kinds.into(), own(0, kinds_nulls))?),
             Arc::new(PrimitiveArray::<Whole>::try_new(sizes.into(), own(1, sizes_nulls))?),
@@ -343,7 +348,8 @@ mod tests {
         let mut values = ListBuilder::new(Float64Builder::new()).with_field(real.clone());
         let (mut kinds, mut sizes, mut there) = (Int8Builder::new(), Int32Builder::new(), Vec::new());
         for row in 0..rows {
-            let (kind, length) = (random.random_range(0..4), random.random_range(0..9) * random.random_range(0..9));
+            let (kind, length) =
+                (random.random_range(0..4), random.random_range(0..9) * random.random_range(0..9));
             there.push(kind != 3);
             kinds.append_option((strict || kind != 3).then_some(i8::from(kind == 1)));
             sizes.append_option((kind == 0).then_some(1000));
@@ -352,7 +358,9 @@ mod tests {
                     indices.values().append_value(3 * k);
                 }
                 if kind != 3 {
-                    values.values().append_value(f64::from(k % 5) + if row % 3 == 0 { 0.0 } else { random.random() });
+                    values
+                        .values()
+                        .append_value(f64::from(k % 5) + if row % 3 == 0 { 0.0 } else { random.random() });
                 }
             }
             indices.append(kind == 0);
@@ -387,7 +395,8 @@ mod tests {
                 ("features", Arc::new(vectors.clone())),
                 ("indices", vectors.column(2).clone()),
             ];
-            let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)));
+            let batch =
+                RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)));
             let properties = WriterProperties::builder()
                 .set_max_row_group_row_count(Some(150))
                 .set_data_page_row_count_limit(20)
@@ -407,7 +416,8 @@ mod tests {
             let mut at = 0;
             while let Some(read) = part.batch().unwrap() {
                 let file = File::open(&path).unwrap();
-                let theirs = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().with_batch_size(1000).build();
+                let theirs =
+                    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().with_batch_size(1000).build();
                 let theirs: Vec<RecordBatch> = theirs.unwrap().map(|batch| batch.unwrap()).collect();
                 let [theirs] = &theirs[..] else { panic!("a batch goes over all groups") };
                 for (own, other) in read.columns().iter().zip(theirs.columns()) {

@@ -159,7 +159,13 @@ impl Part {
         fenced(|| self.group(number, &chunks, left, rows))
     }
 
-    fn group(&self, number: usize, chunks: &Arc<Chunks>, left: usize, rows: usize) -> Result<Group, ParquetError> {
+    fn group(
+        &self,
+        number: usize,
+        chunks: &Arc<Chunks>,
+        left: usize,
+        rows: usize,
+    ) -> Result<Group, ParquetError> {
         let (mut nested, mut others) = (Vec::new(), Vec::new());
         for (position, root) in self.roots.iter().enumerate() {
             match nested::open(&self.metadata, *root, number, chunks)? {
