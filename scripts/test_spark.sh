@@ -12,7 +12,7 @@ if ! command -v java >/dev/null; then
   exit 1
 fi
 python=target/spark/bin/python
-scripts/wheel.sh target/spark "pyspark>=4.1,<5 pyarrow pandas<3 numpy scipy maturin>=1.9,<2 pytest"
+scripts/wheel.sh target/spark "pyspark[connect]>=4.1,<5 pyarrow pandas<3 numpy scipy maturin>=1.9,<2 pytest"
 [ -x target/release/noregret ] || cargo build --release --quiet -p noregret-cli
 NOREGRET=$PWD/target/release/noregret PYSPARK_PYTHON=$PWD/$python "$python" -m pytest -q -p no:cacheprovider \
   crates/noregret-py/tests/spark "$@"

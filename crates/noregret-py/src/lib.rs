@@ -13,6 +13,7 @@ mod input;
 mod label;
 mod learner;
 mod matrix;
+mod part;
 mod playing;
 mod proof;
 mod rows;
@@ -32,6 +33,7 @@ fn _noregret(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<learner::Learner>()?;
     module.add_class::<proof::Certificate>()?;
     module.add_class::<proof::Ledger>()?;
+    module.add_class::<part::Part>()?;
     module.add_function(wrap_pyfunction!(learner::registry, module)?)?;
     module.add_function(wrap_pyfunction!(hindsight::audit, module)?)?;
     module.add_function(wrap_pyfunction!(separation::separate, module)?)?;

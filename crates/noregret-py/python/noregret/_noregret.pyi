@@ -14,6 +14,7 @@ __all__ = [
     "Learner",
     "Certificate",
     "Ledger",
+    "Part",
     "registry",
     "audit",
     "separate",
@@ -183,6 +184,19 @@ def separate(
     bias: bool,
     certificate: _Path | None,
 ) -> dict[str, Any]: ...
+
+@final
+class Part:
+    """Some columns of a part of a Parquet file, in batches of pyarrow's."""
+
+    def __new__(
+        cls, path: _Path, planned: tuple[int, int], range: tuple[int, int], columns: Sequence[str], rows: int
+    ) -> Part: ...
+    @property
+    def schema(self) -> Any: ...
+    def __iter__(self) -> Part: ...
+    def __next__(self) -> Any: ...
+
 def can_average(learner: Learner) -> None: ...
 def fork(learner: Learner) -> Learner: ...
 def average(parts: Sequence[Learner]) -> Learner: ...

@@ -115,6 +115,45 @@ def test_the_audit_of_a_frame_brackets_what_one_machine_finds(spark, loss):
     assert np.hypot(np.linalg.norm(found.weights), found.bias) <= 1.5
 
 
+@pytest.mark.parametrize("comparator", ["l1", "linf", "simplex"])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_the_audit_in_other_classes_brackets_what_one_machine_finds(spark, loss, comparator):
+    data = Data(n=120, d=3, seed=5)
+    tolerance = 0.01 if loss == "logistic" else 0.05
+    rows = frame(spark, data.X, data.y, 2).cache()
+    found = audit(rows, loss, 0.8, comparator=comparator, tolerance=tolerance, max_sweeps=80)
+    alone = noregret.audit(data.X, data.y, loss, 0.8, comparator=comparator, tolerance=1e-7).best
+    assert found.comparator == comparator and found.brackets[0].closed, found
+    assert found.best.at_least <= alone.at_most and alone.at_least <= found.best.at_most
+    u = np.append(found.weights, found.bias)
+    assert np.abs(u).max() <= 0.8 and (comparator == "linf" or np.abs(u).sum() <= 0.8)
+    assert comparator != "simplex" or (u >= 0).all()
+
+
+def test_the_audit_of_a_model_in_its_class(spark, data):
+    rows = frame(spark, data.X, data.y, 2).cache()
+    fitted = OnlineClassifier(radius=2.0, comparator="l1").fit(rows)
+    found = audit(rows, model=fitted, tolerance=0.05, max_sweeps=60)
+    assert found.comparator == "l1" and found.regret.at_least <= fitted.certificate.regret_at_most
+    with pytest.raises(ValueError, match="a DataFrame is audited in one of l2, l1, linf, simplex"):
+        audit(rows, "logistic", 1.0, comparator="ridge", max_sweeps=2)
+
+
+@pytest.mark.parametrize("comparator", ["l2", "l1", "linf", "simplex"])
+def test_the_way_into_a_class_is_the_shortest(comparator):
+    from noregret.spark._class import project, size
+
+    random = np.random.default_rng(4)
+    for _ in range(50):
+        v, metric = random.normal(size=4), random.uniform(0.1, 3, size=4)
+        u = project(comparator, v, metric, 0.9)
+        assert size(comparator, u) <= 0.9
+        for other in random.uniform(-0.9, 0.9, size=(200, 4)):
+            other = np.abs(other) if comparator == "simplex" else other
+            other *= min(1.0, 0.9 / size(comparator, other))
+            assert (metric * (u - v) ** 2).sum() <= (metric * (other - v) ** 2).sum() + 1e-9
+
+
 def test_the_audit_of_a_model_brackets_its_regret(spark, data):
     rows = frame(spark, data.X, data.y, 2).cache()
     fitted = OnlineClassifier(learner="projected-ogd", radius=2.0).fit(rows)

@@ -33,15 +33,23 @@ spark = (
 )
 spark.sparkContext.setLogLevel("OFF")
 frame = spark.read.parquet(rows)
-if kill == "yes":
+if kill != "no":
     # Rows go slowly, so that the executor dies while its tasks are under way.
-    import pyarrow as pa
     flag = out + ".started"
-    def slowly(batches):
-        time.sleep(0.5)
-        Path(flag).touch()
-        yield from batches
-    frame = frame.mapInArrow(slowly, frame.schema)
+    if kill == "rows":
+        def slowly(batches):
+            time.sleep(0.5)
+            Path(flag).touch()
+            yield from batches
+        frame = frame.mapInArrow(slowly, frame.schema)
+    else:
+        from noregret.spark import _rounds
+        class Slowly(_rounds._Learning):
+            def take(self, *rows):
+                time.sleep(0.5)
+                Path(flag).touch()
+                super().take(*rows)
+        _rounds._Learning = Slowly
     def murder():
         while not Path(flag).exists():
             time.sleep(0.05)
@@ -57,7 +65,7 @@ if kill == "yes":
         Path(out + ".killed").write_text(str(sorted(found)))
     threading.Thread(target=murder, daemon=True).start()
 model = OnlineClassifier(featuresCols=["a", "b", "c"], labelCol="label").fit(frame)
-if kill == "yes":
+if kill != "no":
     assert Path(out + ".killed").exists(), "no executor was killed"
 Path(out).write_bytes(model.online.to_bytes())
 spark.stop()
@@ -122,7 +130,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     script = tmp_path / "fit.py"
     script.write_text(SCRIPT)
     models = []
-    for kill in ("no", "yes"):
+    for kill in ("no", "files", "rows"):
         out = tmp_path / f"model-{kill}"
         told = subprocess.run(
             [sys.executable, script, address, tmp_path / "rows", out, kill],
@@ -130,7 +138,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
         )  # fmt: skip
         assert told.returncode == 0, told.stderr[-4000:]
         models.append(out.read_bytes())
-    assert models[0] == models[1]
+    assert models[0] == models[1] == models[2]
     import noregret
 
     assert noregret.Learner.from_bytes(models[0]).examples == 4000

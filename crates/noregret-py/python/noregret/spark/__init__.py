@@ -5,9 +5,15 @@ lies, from a common start; the models are averaged and the ledgers added, so tha
 data set. :func:`audit` and :func:`separate` ask a whole DataFrame; ``noregret.spark.streaming`` learns streams.
 """
 
-from ._audit import audit
-from ._estimator import OnlineClassifier, OnlineClassifierModel, OnlineRegressor, OnlineRegressorModel
-from ._separate import separate
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._audit import audit
+    from ._estimator import OnlineClassifier, OnlineClassifierModel, OnlineRegressor, OnlineRegressorModel
+    from ._separate import separate
 
 __all__ = [
     "OnlineClassifier",
@@ -17,3 +23,18 @@ __all__ = [
     "audit",
     "separate",
 ]
+
+_HOMES = {"audit": "_audit", "separate": "_separate"}
+
+
+def __getattr__(name: str) -> Any:
+    # Only when asked for: tasks come by here too, need none of these, and would load all of `pyspark.ml`.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f".{_HOMES.get(name, '_estimator')}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,13 +10,16 @@ import numpy as np
 
 from .. import Learner, _noregret
 from .._audit import Audit, Bracket, Interval
+from ._class import CLASSES, project, size
 from ._columns import Columns
-from ._job import run
+from ._job import Rows
 from ._sum import add, at_most
 
 
 class _Sweeping:
     """Goes through a partition with the model `u`, which has the bias at its end if there is one."""
+
+    by_batch = True
 
     def __init__(self, learner: bytes, u: np.ndarray, bias: bool, width: float):
         self.learner = Learner.from_bytes(learner)
@@ -62,7 +65,7 @@ def _merged(parts: list[bytes]) -> bytes:
 class _Sweep:
     """What one job found of a model."""
 
-    def __init__(self, u: np.ndarray, sums: Any, bias: bool, radius: float):
+    def __init__(self, u: np.ndarray, sums: Any, bias: bool, radius: float, comparator: str):
         self.ledger, above, self.smooth, squares = sums
         slopes = self.ledger.slopes
         d = len(slopes) - bias
@@ -73,7 +76,7 @@ class _Sweep:
         if not n > 0:
             raise ValueError("no row has a weight above 0: there is nothing to audit")
         self.at_most = float(np.nextafter(at_most(above) / np.nextafter(n, 0.0), np.inf))
-        self.at_least = self.ledger.certificate(radius).best_at_least
+        self.at_least = self.ledger.certificate(radius, comparator).best_at_least
 
 
 def _grown(v: np.ndarray, length: int) -> np.ndarray:
@@ -86,22 +89,6 @@ def _spread(slopes: np.ndarray, u: np.ndarray, bias: bool) -> np.ndarray:
     return np.concatenate((_grown(slopes[:-1], len(u) - 1), slopes[-1:]))
 
 
-def project(v: np.ndarray, metric: np.ndarray, radius: float) -> np.ndarray:
-    """The nearest point of the ball, distances measured by the metric: v_i m_i/(m_i + s) with the s that puts it there."""
-    if np.linalg.norm(v) <= radius:
-        return v
-    low, high = 0.0, float(metric.max()) * np.linalg.norm(v) / radius
-    for _ in range(100):
-        middle = (low + high) / 2
-        if np.linalg.norm(v * metric / (metric + middle)) > radius:
-            low = middle
-        else:
-            high = middle
-    inside = v * metric / (metric + high)
-    # Inside whatever was rounded.
-    return inside * min(1.0, radius / np.linalg.norm(inside) * (1 - 4 * np.finfo(float).eps))
-
-
 def audit(
     data: Any,
     loss: str | None = None,
@@ -110,15 +97,17 @@ def audit(
     featuresCol: str | list[str] = "features",
     labelCol: str = "label",
     weightCol: str | None = None,
+    comparator: str | None = None,
     model: Any = None,
     tolerance: float = 1e-3,
     max_sweeps: int = 200,
     fitIntercept: bool = True,
     **parameters: Any,
 ) -> Audit:
-    """Brackets the least average loss that a fixed model of Euclidean norm at most `radius` has on all rows of a DataFrame.
+    """Brackets the least average loss that a fixed model of a class has on all rows of a DataFrame.
 
-    With a fitted `model` of this package its loss, its features and its radius are audited, and its regret on these rows, which
+    The class is that of models of Euclidean norm at most `radius`, or of another `comparator`: ``l1``, ``linf``, ``simplex``. With a
+    fitted `model` of this package its loss, its features and its class are audited, and its regret on these rows, which
     must be those that it learned, is bracketed too. The rows are gone through at most `max_sweeps` times, each time in one
     job; ``audit.best.closed`` of a bracket says whether the tolerance was reached.
 
@@ -134,36 +123,45 @@ def audit(
         learner: Learner = getattr(model, "online", model)
         if loss is not None or parameters or not fitIntercept:
             raise ValueError("loss=, fitIntercept= and parameters of losses are the model's: leave them out")
-        own = learner.certificate() if radius is None else learner.certificate(radius=radius)
-        if own.comparator != "l2":
-            raise ValueError(f"the model's class is {own.comparator}; a DataFrame is audited in Euclidean balls: say radius=")
-        radius, average_loss, certified = own.radius, own.average_loss, own.regret_at_most
+        own = learner.certificate(radius, comparator)
+        comparator, radius, average_loss, certified = own.comparator, own.radius, own.average_loss, own.regret_at_most
         fitIntercept = _noregret.has_bias(learner)
         columns = Columns.of(data.schema, featuresCol, labelCol, weightCol)
     else:
         columns = Columns.of(data.schema, featuresCol, labelCol, weightCol)
         learner = Learner("ogd", loss or "logistic", bias=fitIntercept, columns=columns.names, **parameters)
+    comparator = comparator or "l2"
+    if comparator not in CLASSES:
+        raise ValueError(f"comparator: found {comparator!r}; a DataFrame is audited in one of {', '.join(CLASSES)}")
     if radius is None or not 0 < radius < math.inf:
         raise ValueError(f"radius: found {radius!r}, expected a number greater than 0: how large the models may be")
-    bracket, examples = _close(data, columns, learner, fitIntercept, float(radius), tolerance, max_sweeps)
+    bracket, examples = _close(data, columns, learner, fitIntercept, comparator, float(radius), tolerance, max_sweeps)
     if model is not None and examples != learner.examples:
         raise ValueError(f"the model has learned {learner.examples} rows and the DataFrame has {examples}")
-    return Audit(learner.loss, "l2", examples, [bracket], 0, average_loss, certified)
+    return Audit(learner.loss, comparator, examples, [bracket], 0, average_loss, certified)
 
 
 def _close(
-    data: Any, columns: Columns, learner: Learner, bias: bool, radius: float, tolerance: float, most: int
+    data: Any,
+    columns: Columns,
+    learner: Learner,
+    bias: bool,
+    comparator: str,
+    radius: float,
+    tolerance: float,
+    most: int,
 ) -> tuple[Bracket, int]:
     begun = learner.to_bytes()
+    rows = Rows(data, columns)
     sweeps = 0
 
     def sweep(u: np.ndarray, width: float) -> _Sweep:
         nonlocal sweeps
         sweeps += 1
-        sums = pickle.loads(run(data, columns, lambda: _Sweeping(begun, u, bias, width), _merged))
+        sums = pickle.loads(rows.run(lambda: _Sweeping(begun, u, bias, width), _merged))
         if sums is None:
             raise ValueError("the DataFrame has no rows, expected at least one example")
-        return _Sweep(u, (_noregret.unpack(sums[0]), *sums[1:]), bias, radius)
+        return _Sweep(u, (_noregret.unpack(sums[0]), *sums[1:]), bias, radius, comparator)
 
     kinked = _noregret.has_kink(learner)
     here = sweep(np.zeros(int(bias)), 0.0)
@@ -172,15 +170,15 @@ def _close(
     if learner.examples > 0 and learner.is_linear:
         own = np.append(learner.weights, learner.bias) if bias else learner.weights
         here.u = _pad(own, here.u, bias)
-        here.u *= min(1.0, radius / max(np.linalg.norm(here.u), 1e-300) * (1 - 1e-15))
-    metric = here.squares + 1e-9 * here.squares.max() + 1e-300
+    metric = _pad(here.squares, here.u, bias) + 1e-9 * here.squares.max() + 1e-300
+    here.u = project(comparator, here.u, metric, radius)
     width = 0.2 * abs(zero) if kinked else 0.0
     step, momentum, quiet = 1.0, 1.0, 0
 
     def keep(point: _Sweep) -> None:
         nonlocal at_least, at_most, best
         at_least = max(at_least, point.at_least)
-        if point.at_most < at_most and np.linalg.norm(point.u) <= radius:
+        if point.at_most < at_most and size(comparator, point.u) <= radius:
             at_most, best = point.at_most, point.u
 
     def done() -> bool:
@@ -191,7 +189,7 @@ def _close(
     ahead = here
     while not done():
         while True:
-            there = sweep(project(ahead.u - step / metric * ahead.gradient, metric, radius), width)
+            there = sweep(project(comparator, ahead.u - step / metric * ahead.gradient, metric, radius), width)
             keep(there)
             moved = there.u - ahead.u
             model = ahead.gradient @ moved + (metric * moved) @ moved / (2 * step)
@@ -217,7 +215,7 @@ def _close(
     closed = at_most - at_least <= tolerance * max(abs(at_most), 1e-6 * abs(zero))
     weights, at_bias = (best[:-1], float(best[-1])) if bias else (best, 0.0)
     ends = Interval(min(at_least, at_most), at_most)
-    return Bracket(radius, ends, closed, sweeps, float(np.linalg.norm(best)), weights, at_bias), examples
+    return Bracket(radius, ends, closed, sweeps, size(comparator, best), weights, at_bias), examples
 
 
 def _pad(own: np.ndarray, like: np.ndarray, bias: bool) -> np.ndarray:

@@ -147,10 +147,10 @@ class _Writer(MLWriter):
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        model = self.instance
+        model, folder = self.instance, Folder(self.sparkSession, path)
         more = {"width": model._width, "progress": [vars(each) for each in model.progress]}
         DefaultParamsWriter.saveMetadata(model, path, self.sparkSession, extraMetadata=more)
-        Folder(self.sparkSession, path).write(MODEL_FILE, model._bytes)
+        folder.write(MODEL_FILE, model._bytes)
 
 
 class _Reader(MLReader):
@@ -159,9 +159,10 @@ class _Reader(MLReader):
         self.cls = cls
 
     def load(self, path: str) -> Any:
+        folder = Folder(self.sparkSession, path)
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         progress = [Progress(**each) for each in metadata["progress"]]
-        model = self.cls(Folder(self.sparkSession, path).read(MODEL_FILE), metadata["width"], progress)
+        model = self.cls(folder.read(MODEL_FILE), metadata["width"], progress)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

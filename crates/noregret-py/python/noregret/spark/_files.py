@@ -10,6 +10,11 @@ class Folder:
     """A folder on a file system of Hadoop's: local, HDFS, or an object store."""
 
     def __init__(self, spark: Any, path: str):
+        if type(spark).__module__.startswith("pyspark.sql.connect"):
+            raise NotImplementedError(
+                f"{path}: files of models are written and read by the driver's JVM, which Spark Connect does not reach; "
+                "saveModel(path) writes the plain model file where this program runs"
+            )
         self._gateway = spark.sparkContext._gateway
         self._jvm = spark.sparkContext._jvm
         self.path = path

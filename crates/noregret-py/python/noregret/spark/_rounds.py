@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import Learner, _noregret
 from ._columns import Columns
-from ._job import run
+from ._job import Rows
 from ._sum import Sum, add, at_most
 
 
@@ -37,6 +37,8 @@ class Progress:
 class _Learning:
     """Learns a partition from a start."""
 
+    by_batch = False
+
     def __init__(self, start: bytes):
         self.learner = Learner.from_bytes(start)
 
@@ -54,15 +56,17 @@ def average(parts: list[bytes]) -> bytes:
     return _noregret.average([Learner.from_bytes(part) for part in parts]).to_bytes()
 
 
-def one_round(data: Any, columns: Columns, start: Learner) -> Learner:
+def one_round(rows: Rows, start: Learner) -> Learner:
     """One pass over all partitions. The result's ledger is that of the round alone."""
     begin = start if start.examples == 0 else _noregret.fork(start)
     begun = begin.to_bytes()
-    return Learner.from_bytes(run(data, columns, lambda: _Learning(begun), average))
+    return Learner.from_bytes(rows.run(lambda: _Learning(begun), average))
 
 
 class _Measuring:
     """Goes through a partition with a fixed model."""
+
+    by_batch = True
 
     def __init__(self, model: bytes):
         self.learner = Learner.from_bytes(model)
@@ -88,10 +92,10 @@ def _add(parts: list[bytes]) -> bytes:
     return pickle.dumps((None if ledger is None else _noregret.pack(ledger), total))
 
 
-def measure(data: Any, columns: Columns, model: Learner) -> tuple[Any, float | None]:
+def measure(rows: Rows, model: Learner) -> tuple[Any, float | None]:
     """The ledger of a fixed model on all rows, and its average loss there."""
     begun = model.to_bytes()
-    packed, total = pickle.loads(run(data, columns, lambda: _Measuring(begun), _add))
+    packed, total = pickle.loads(rows.run(lambda: _Measuring(begun), _add))
     if packed is None:
         return None, None
     ledger = _noregret.unpack(packed)
@@ -101,23 +105,24 @@ def measure(data: Any, columns: Columns, model: Learner) -> tuple[Any, float | N
 def learn(data: Any, columns: Columns, start: Learner, rounds: int = 1) -> tuple[Learner, list[Progress]]:
     """Learns a DataFrame in rounds, and says after each how the bracket stands; with one round nothing is measured."""
     _noregret.can_average(start)
-    first = one_round(data, columns, start)
+    rows = Rows(data, columns)
+    first = one_round(rows, start)
     if start.examples > 0:
         _noregret.follow(first, start)
     if rounds == 1 or first.examples == 0:
         return first, [_progress(1, first, None, None)] if first.examples else []
     if start.examples > 0:
         raise ValueError("rounds= goes over the same rows again, and cannot go on from a model of other rows")
-    model, progress = first, [_progress(1, first, *measure(data, columns, first))]
+    model, progress = first, [_progress(1, first, *measure(rows, first))]
     for number in range(2, rounds + 1):
-        model = one_round(data, columns, model)
+        model = one_round(rows, model)
         if model.examples != first.examples:
             raise ValueError(
                 f"round {number} met {model.examples} rows and the first {first.examples}: the DataFrame changes when it is "
                 "read again; write it to files, or keep it with persist()"
             )
         _noregret.repeat(model, first, number)
-        progress.append(_progress(number, model, *measure(data, columns, model)))
+        progress.append(_progress(number, model, *measure(rows, model)))
     return model, progress
 
 

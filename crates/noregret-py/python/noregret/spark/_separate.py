@@ -16,13 +16,15 @@ from .._audit import Interval
 from .._separate import Separation
 from ._audit import _longer
 from ._columns import Columns
-from ._job import run
+from ._job import Rows
 
 UNIT = np.finfo(float).eps / 2
 
 
 class _Playing:
     """Plays the data's half of a round with a partition."""
+
+    by_batch = True
 
     def __init__(self, learner: bytes, total: np.ndarray, over: float, asked: list[np.ndarray], bias: bool):
         self.learner = Learner.from_bytes(learner)
@@ -87,8 +89,10 @@ def separate(
     columns = Columns.of(data.schema, featuresCol, labelCol)
     begun = Learner("perceptron", classes=classes, bias=fitIntercept, columns=columns.names).to_bytes()
 
+    examples = Rows(data, columns)
+
     def play(total: np.ndarray, over: float, asked: list[np.ndarray]) -> dict[str, Any]:
-        return pickle.loads(run(data, columns, lambda: _Playing(begun, total, over, asked, fitIntercept), _merged))
+        return pickle.loads(examples.run(lambda: _Playing(begun, total, over, asked, fitIntercept), _merged))
 
     start = np.zeros(int(fitIntercept))
     found = play(start, 0.0, [])

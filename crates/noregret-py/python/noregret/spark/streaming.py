@@ -58,6 +58,7 @@ def learn(
     classes = estimator._get("classes") if estimator.hasParam("classes") else None
     fresh = estimator.fresh(columns, classes)
     _noregret.can_average(fresh)
+    Folder(stream.sparkSession, checkpoint)  # refuses before anything runs where it cannot be written
 
     def each(batch: Any, number: int) -> None:
         folder = Folder(batch.sparkSession, f"{checkpoint}/models")

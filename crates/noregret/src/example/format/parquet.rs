@@ -1,6 +1,11 @@
 //! Parquet: columns as in Arrow IPC. Pages are decompressed one row group after the other, by whoever feeds the parsing
 //! threads; those turn columns into rows.
 
+mod nested;
+mod part;
+
+pub use part::{Part, Planned};
+
 use super::arrow::{Checks, Plan, digest, fenced, refuse, stored};
 use super::{About, Decoder, Entry, Found, OpenError, Options, Problem, Scratch, Table};
 use crate::bytes::{Content, Failure};
@@ -94,15 +99,7 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
         ));
     }
     let metadata = fenced(|| ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new())).map_err(bad)?;
-    // The library takes places in the file on trust.
-    let columns = metadata.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-    for column in columns {
-        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let end = start.checked_add(column.compressed_size()).and_then(|end| usize::try_from(end).ok());
-        if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > bytes.len()) {
-            return Err(bad("a column lies outside of the file: it is damaged".into()));
-        }
-    }
+    within(&metadata, bytes.len() as u64).map_err(bad)?;
     let (plan, about) = Plan::new(said, metadata.schema())?;
     let mut checks = None;
     let notes = metadata.metadata().file_metadata().key_value_metadata();
@@ -127,14 +124,31 @@ fn open(said: &Options, content: Content, read: &Arc<AtomicU64>) -> Result<Box<d
     Ok(Box::new(Groups { bytes, metadata, plan, about, checks, next: 0, reader: None, read }))
 }
 
+/// Refuses columns that lie outside of a file of that size: the library takes places in it on trust.
+fn within(metadata: &ArrowReaderMetadata, size: u64) -> Result<(), String> {
+    let columns = metadata.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    for column in columns {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = start.checked_add(column.compressed_size()).and_then(|end| u64::try_from(end).ok());
+        if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > size) {
+            return Err("a column lies outside of the file: it is damaged".into());
+        }
+    }
+    Ok(())
+}
+
 /// What the library says, with advice where a page is compressed in a way that was left out.
-fn explain(message: String) -> Failure {
-    refuse(if message.contains("Disabled feature") {
+fn advised(message: String) -> String {
+    if message.contains("Disabled feature") {
         "its pages are compressed in a way that is not read here: write it with zstd, snappy, gzip or lz4"
             .to_owned()
     } else {
         message
-    })
+    }
+}
+
+fn explain(message: String) -> Failure {
+    refuse(advised(message))
 }
 
 impl Groups {
