@@ -78,6 +78,30 @@ impl<'a> Input<'a> {
 const ONES: u8 = 0;
 const NARROW: u8 = 1;
 const WIDE: u8 = 2;
+const DECIMAL: u8 = 3;
+
+/// `10^p` for the decimal places that values may have.
+const TENS: [f64; 7] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+
+/// The whole number `m` of which a value is `m / 10^places`, to the bit.
+fn scaled(v: f64, places: usize) -> Option<i64> {
+    let m = (v * TENS[places] + 0.5_f64.copysign(v)) as i64;
+    (m.unsigned_abs() < 1 << 40 && (m as f64 / TENS[places]).to_bits() == v.to_bits()).then_some(m)
+}
+
+/// How many decimal places write all values.
+fn places(values: &[f64]) -> Option<usize> {
+    let mut places = 0;
+    for v in values {
+        while scaled(*v, places).is_none() {
+            places += 1;
+            if places == TENS.len() {
+                return None;
+            }
+        }
+    }
+    values.iter().all(|v| scaled(*v, places).is_some()).then_some(places)
+}
 
 /// One row: how many features, the gaps between their indices, their values as short as they go.
 pub(crate) fn put_row(out: &mut Vec<u8>, indices: &[u32], values: &[f64]) {
@@ -89,16 +113,28 @@ pub(crate) fn put_row(out: &mut Vec<u8>, indices: &[u32], values: &[f64]) {
     }
     if values.iter().all(|v| *v == 1.0) {
         out.push(ONES);
+    } else if let Some(places) = places(values) {
+        out.push(DECIMAL);
+        out.push(places as u8);
+        for m in values.iter().filter_map(|v| scaled(*v, places)) {
+            // The sign is the last bit.
+            put_number(out, (m << 1 ^ m >> 63).cast_unsigned());
+        }
     } else if values.iter().all(|v| f64::from(*v as f32).to_bits() == v.to_bits()) {
         out.push(NARROW);
-        for v in values {
-            out.extend_from_slice(&(*v as f32).to_le_bytes());
-        }
+        put_all(out, values, |v| (v as f32).to_le_bytes());
     } else {
         out.push(WIDE);
-        for v in values {
-            put_f64(out, *v);
-        }
+        put_all(out, values, f64::to_le_bytes);
+    }
+}
+
+/// Appends values, with room made for them once.
+fn put_all<const N: usize>(out: &mut Vec<u8>, values: &[f64], bytes: impl Fn(f64) -> [u8; N]) {
+    let from = out.len();
+    out.resize(from + N * values.len(), 0);
+    for (place, v) in out[from..].as_chunks_mut().0.iter_mut().zip(values) {
+        *place = bytes(*v);
     }
 }
 
@@ -123,6 +159,11 @@ pub(crate) fn take_row(
         indices.push(i);
     }
     let kind = input.byte()?;
+    let mut ten = 1.0;
+    if kind == DECIMAL {
+        let Some(found) = TENS.get(usize::from(input.byte()?)) else { return damaged("a row of the log") };
+        ten = *found;
+    }
     for _ in 0..n {
         let value = match kind {
             ONES => 1.0,
@@ -132,6 +173,10 @@ pub(crate) fn take_row(
                 f64::from(f32::from_le_bytes(bytes))
             }
             WIDE => input.f64()?,
+            DECIMAL => {
+                let m = input.number()?;
+                ((m >> 1).cast_signed() ^ -(m & 1).cast_signed()) as f64 / ten
+            }
             _ => return damaged("the values of a row of the log"),
         };
         if !value.is_finite() {
@@ -180,6 +225,7 @@ pub(crate) fn take_label(input: &mut Input<'_>) -> Result<Label, Damaged> {
 
 /// The rows of a block with their raw labels and weights.
 pub(crate) fn put_block(out: &mut Vec<u8>, block: &Block<f64>) {
+    out.reserve(6 * block.indices.len() + 8 * block.len());
     put_number(out, block.len() as u64);
     out.push(u8::from(!block.weights.is_empty()));
     for k in 0..block.len() {
@@ -211,6 +257,53 @@ pub(crate) fn take_block(input: &mut Input<'_>) -> Result<Block<f64>, Damaged> {
     Ok(block)
 }
 
+/// Bytes with their long runs of zeros told by length: most of a young model's state is nothing.
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_number(&mut out, bytes.len() as u64);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut from = 0;
+    while from < words.len() {
+        let zeros = words[from..].iter().take_while(|word| **word == [0; 8]).count();
+        let some = words[from + zeros..].iter().take_while(|word| **word != [0; 8]).count();
+        put_number(&mut out, zeros as u64);
+        put_bytes(&mut out, words[from + zeros..from + zeros + some].as_flattened());
+        from += zeros + some;
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// How many bytes were packed.
+pub(crate) fn packed_length(packed: &[u8]) -> u64 {
+    Input(packed).number().unwrap_or(0)
+}
+
+/// What [`pack`] packed.
+pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, Damaged> {
+    let mut input = Input(packed);
+    let length = usize::try_from(input.number()?).unwrap_or(usize::MAX);
+    let mut out = Vec::new();
+    if out.try_reserve_exact(length).is_err() {
+        return damaged("a snapshot");
+    }
+    let whole = length - length % 8;
+    while out.len() < whole {
+        let zeros = usize::try_from(input.number()?).unwrap_or(usize::MAX);
+        if zeros > (whole - out.len()) / 8 {
+            return damaged("a snapshot");
+        }
+        out.resize(out.len() + 8 * zeros, 0);
+        let some = input.bytes()?;
+        if some.len() > whole - out.len() || (zeros == 0 && some.is_empty()) {
+            return damaged("a snapshot");
+        }
+        out.extend_from_slice(some);
+    }
+    out.extend_from_slice(input.take(length - whole)?);
+    if input.is_empty() { Ok(out) } else { damaged("a snapshot") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,8 +319,13 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = Vec<(u32, f64)>> {
-        let value =
-            prop_oneof![Just(1.0), prop::num::f32::NORMAL.prop_map(f64::from), prop::num::f64::NORMAL];
+        let value = prop_oneof![
+            Just(1.0),
+            prop::num::f32::NORMAL.prop_map(f64::from),
+            prop::num::f64::NORMAL,
+            (-10_000_000i64..10_000_000, 0..9).prop_map(|(m, p)| m as f64 / 10_f64.powi(p)),
+            (any::<i64>(), 0..7).prop_map(|(m, p)| m as f64 / 10_f64.powi(p)),
+        ];
         prop::collection::btree_map(any::<u32>(), value, 0..9).prop_map(|m| m.into_iter().collect())
     }
 
@@ -258,8 +356,25 @@ mod tests {
         }
 
         #[test]
+        fn values_of_few_places_are_short(m in prop::collection::vec(-60i64..60, 1..9), places in 1usize..7) {
+            let values: Vec<f64> = m.iter().map(|m| *m as f64 / TENS[places]).collect();
+            let (indices, mut bytes): (Vec<u32>, _) = ((0..values.len() as u32).collect(), Vec::new());
+            put_row(&mut bytes, &indices, &values);
+            prop_assert!(bytes.len() <= 3 + 3 * values.len(), "{bytes:?}");
+        }
+
+        #[test]
+        fn what_is_packed_comes_back(runs in prop::collection::vec((0usize..40, prop::collection::vec(any::<u8>(), 0..40)), 0..9)) {
+            let bytes: Vec<u8> = runs.into_iter().flat_map(|(n, more)| [vec![0; n], more].concat()).collect();
+            let packed = pack(&bytes);
+            prop_assert_eq!(packed_length(&packed), bytes.len() as u64);
+            prop_assert_eq!(unpack(&packed), Ok(bytes));
+            prop_assert!(packed.is_empty() || unpack(&packed[..packed.len() - 1]).is_err());
+        }
+
+        #[test]
         fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = take_block(&mut Input(&bytes));
+            let _ = (take_block(&mut Input(&bytes)), unpack(&bytes));
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Offset {
     pub source: String,
     /// Positions of a source ascend.
     pub position: u128,
+    /// How many examples on the way there could not be read.
+    pub refused: u64,
 }
 
 /// Examples to learn.
@@ -218,9 +220,12 @@ impl Command {
                 match &learn.offset {
                     None => out.push(0),
                     Some(offset) => {
-                        out.push(1);
+                        out.push(if offset.refused == 0 { 1 } else { 2 });
                         codec::put_bytes(out, offset.source.as_bytes());
                         out.extend_from_slice(&offset.position.to_le_bytes());
+                        if offset.refused > 0 {
+                            codec::put_number(out, offset.refused);
+                        }
                     }
                 }
                 out.push(learn.space as u8);
@@ -256,13 +261,15 @@ impl Command {
         Ok(match input.byte()? {
             1 => {
                 let key = take_key(input)?;
-                let offset = if input.byte()? == 0 {
+                let kind = input.byte()?;
+                let offset = if kind == 0 {
                     None
                 } else {
                     let source = input.text()?.to_owned();
                     let mut position = [0; 16];
                     position.copy_from_slice(input.take(16)?);
-                    Some(Offset { source, position: u128::from_le_bytes(position) })
+                    let refused = if kind == 2 { input.number()? } else { 0 };
+                    Some(Offset { source, position: u128::from_le_bytes(position), refused })
                 };
                 let space = take_space(input)?;
                 let predict = input.byte()? == 1;
@@ -323,7 +330,7 @@ mod tests {
         let key = Some(Key { name: "k".to_owned(), digest: u64::MAX });
         let learn = Learn {
             key: key.clone(),
-            offset: Some(Offset { source: "nats".to_owned(), position: u128::MAX - 1 }),
+            offset: Some(Offset { source: "nats".to_owned(), position: u128::MAX - 1, refused: 3 }),
             space: Space::Names,
             predict: true,
             names: vec![(7, "city=Rome".into())],

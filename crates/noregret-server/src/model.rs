@@ -166,13 +166,16 @@ impl Handle {
 
     /// Whether a hashed place has a name already.
     pub fn has_name(&self, place: u32) -> bool {
-        let place = place as usize;
-        self.seen[place / 64 % self.seen.len()].load(Ordering::Relaxed) >> (place % 64) & 1 == 1
+        self.seen[self.word(place)].load(Ordering::Relaxed) >> (place % 64) & 1 == 1
     }
 
     pub(crate) fn see(&self, place: u32) {
-        let place = place as usize;
-        self.seen[place / 64 % self.seen.len()].fetch_or(1 << (place % 64), Ordering::Relaxed);
+        self.seen[self.word(place)].fetch_or(1 << (place % 64), Ordering::Relaxed);
+    }
+
+    /// Where the bit of a place is; there is a power of two of words.
+    fn word(&self, place: u32) -> usize {
+        place as usize / 64 & (self.seen.len() - 1)
     }
 
     /// The first of so many new ids for predictions.

@@ -21,19 +21,22 @@ use crate::parse::{Maker, Parsed, json};
 use crate::state::Answer;
 use noregret::example::Block;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The way of one source into one model.
 pub struct Feed {
     models: Arc<Models>,
     handle: Arc<Handle>,
     source: String,
+    /// How many examples were left out since the last batch.
+    left_out: AtomicU64,
 }
 
 impl Feed {
     /// For a model and a source by its name, under which its position is kept.
     pub fn new(models: Arc<Models>, model: &str, source: impl Into<String>) -> Result<Self, Refusal> {
         let handle = models.get(model)?;
-        Ok(Self { models, handle, source: source.into() })
+        Ok(Self { models, handle, source: source.into(), left_out: AtomicU64::new(0) })
     }
 
     /// The position of the last example that was learned; none before the first.
@@ -65,26 +68,37 @@ impl Feed {
 
     /// Learns a batch whose last example is at `position`. On return it is durable and learned, or will never be: an
     /// error of status 4xx tells of examples that were left out, and the position has moved on all the same; at any
-    /// other error the batch must be given again. A batch without rows moves the position.
+    /// other error the batch must be given again. A batch without rows moves the position. Examples that were left out
+    /// before are counted with it.
     pub async fn learn(&self, batch: Parsed, position: u128) -> Answer {
         let Parsed { block, names, space, .. } = batch;
         let space = space.or(self.handle.about().space()).unwrap_or(crate::command::Space::Names);
-        let offset = Some(Offset { source: self.source.clone(), position });
+        let refused = self.left_out.load(Ordering::Relaxed);
+        let offset = Some(Offset { source: self.source.clone(), position, refused });
         let learn = Learn { key: None, offset, space, predict: false, names, block };
         let answer = self.models.submit(&self.handle, Command::Learn(learn)).await;
         if let Err(refusal) = &answer {
             self.handle.note_error(refusal, crate::now());
         }
+        if !matches!(&answer, Err(refusal) if refusal.status.is_server_error()) {
+            self.left_out.fetch_sub(refused, Ordering::Relaxed);
+        }
         answer
     }
 
-    /// Tells of an example that could not be read, for whoever looks at recent errors.
+    /// Tells of an example that could not be read, and counts it with the next batch.
+    pub fn leave_out(&self, refusal: &Refusal) {
+        self.left_out.fetch_add(1, Ordering::Relaxed);
+        self.note(refusal);
+    }
+
+    /// Tells of something that went wrong, for whoever looks at recent errors.
     pub fn note(&self, refusal: &Refusal) {
         self.handle.note_error(refusal, crate::now());
     }
 
     /// Whether the model has been deleted: the source has nothing more to do.
     pub fn is_over(&self) -> bool {
-        self.handle.deleted.load(std::sync::atomic::Ordering::Relaxed)
+        self.handle.deleted.load(Ordering::Relaxed)
     }
 }

@@ -1,16 +1,17 @@
 //! The thread of a model: it learns what has become durable, publishes a version for predictors, and answers.
 //!
 //! There are two engines in the same state. Predictors read one while the thread changes the other; then the two
-//! change places, and the thread does the same to the one that was read. So a prediction never waits, is always of one
-//! version, and costs nothing more when the model is large, which a copy of the weights after every batch would.
-//! Learning is deterministic to the bit, so the two never differ; it is done twice, and takes twice the memory.
+//! change places, and the one that was read becomes equal to the other. So a prediction never waits, is always of one
+//! version, and costs nothing more when the model is large, which a copy of all weights after every batch would.
+//! Where the learner can tell, what many rows changed is copied; otherwise they are learned again, which is
+//! deterministic to the bit. Either way the two never differ. They take twice the memory.
 
 use crate::command::Entry;
 use crate::committer::Write;
 use crate::error::Refusal;
 use crate::model::{Handle, Published};
 use crate::state::held::examples;
-use crate::state::{Answer, Held, State, Step};
+use crate::state::{Answer, Held, State, Step, repeat, unpacked_length};
 use crate::store::Change;
 use noregret::model::ModelOf;
 use noregret::multiclass::Pupil;
@@ -179,9 +180,7 @@ impl Worker {
         };
         // The worker's own engine was published; the other is its alone now.
         if let Some(alone) = Arc::get_mut(&mut engine) {
-            for step in steps {
-                step.repeat(alone);
-            }
+            repeat(steps, alone, self.state.engine());
             self.state.model.engine = Held(engine);
         } else {
             tracing::error!("a reader kept an engine; making another");
@@ -197,7 +196,7 @@ impl Worker {
             return;
         }
         let bytes = self.state.to_bytes();
-        self.snapshot_length = bytes.len() as u64;
+        self.snapshot_length = unpacked_length(&bytes);
         handle.log_bytes.store(0, Ordering::Relaxed);
         let _ = self.committer.send(Write::Change {
             changes: vec![Change::Snapshot {

@@ -173,9 +173,10 @@ fn a_followed_file_is_learned_once_through_rotation_cutting_and_kill_9() {
     let errors = server.client().get("/v1/models/m/errors").ok();
     let told = errors.to_string();
     assert!(told.contains("x.jsonl, byte ") && told.contains("bad_json"), "{told}");
-    let sources = server.client().get("/v1/models/m").ok()["sources"].clone();
+    let model = server.client().get("/v1/models/m").ok();
+    assert_eq!(model["refused"], 2, "both lines are counted");
     assert_eq!(
-        sources.as_object().unwrap().keys().collect::<Vec<_>>(),
+        model["sources"].as_object().unwrap().keys().collect::<Vec<_>>(),
         [&format!("file://{}", log.display())]
     );
 }

@@ -15,6 +15,7 @@ use crate::example::{Features, Row, Rows, Value};
 use crate::learner::{Cell, Learner, Mixture, Outcome, OwnBook, Part, Slot, Slots, Theorem};
 use crate::loss::Told;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 
 /// One round, as the ledger and the counts see it.
 #[derive(Clone, Copy, Debug)]
@@ -268,7 +269,7 @@ pub struct Saved {
 }
 
 /// A learner with its slots, behind one pointer: called once per block, never per feature.
-pub trait Machine: Send + Sync {
+pub trait Machine: Any + Send + Sync {
     /// Learns rows of f32 values.
     fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
     /// Learns rows of f64 values.
@@ -309,6 +310,8 @@ pub trait Machine: Send + Sync {
     fn save(&self) -> Saved;
     /// From a model file; an error says what does not fit.
     fn restore(&mut self, saved: Saved) -> Result<(), String>;
+    /// Becomes what its twin has become by learning rows of these features. `false` if it cannot; then nothing has changed.
+    fn catch_up(&mut self, twin: &dyn Machine, features: &[u32]) -> bool;
     /// See [`Learner::AVERAGES`].
     fn averages(&self) -> bool;
     /// Becomes the average of several, each with its share; an error says why it cannot.
@@ -420,6 +423,16 @@ impl<L: Learner> Machine for Boxed<L> {
         self.learner.take_over(built);
         self.slots = slots;
         Ok(())
+    }
+
+    fn catch_up(&mut self, twin: &dyn Machine, features: &[u32]) -> bool {
+        let twin: &dyn Any = twin;
+        let Some(twin) = twin.downcast_ref::<Self>() else { return false };
+        let done = self.learner.catch_up(&twin.learner, features);
+        if done {
+            self.slots.catch_up(&twin.slots, features);
+        }
+        done
     }
 
     fn averages(&self) -> bool {

@@ -156,7 +156,8 @@ pub(super) async fn whole(
     let Some(second) = frame(&mut body, until).await? else {
         return Ok(Whole { bytes: first, _room: taken });
     };
-    let mut all = BytesMut::from(&first[..]);
+    let mut all = BytesMut::with_capacity(said.max(first.len() + second.len()));
+    all.extend_from_slice(&first);
     let mut next = Some(second);
     while let Some(data) = next {
         let length = all.len() + data.len();

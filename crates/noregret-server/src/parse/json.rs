@@ -5,6 +5,7 @@
 
 mod features;
 mod label;
+mod quick;
 
 pub use label::Said;
 
@@ -18,23 +19,30 @@ use std::fmt;
 
 /// The examples of one JSON text.
 pub fn body(context: &Context<'_>, text: &[u8]) -> Result<Parsed, Refusal> {
-    let mut walk = Walk::new(Maker::new(context));
-    walk.run(text, true)?;
-    if walk.maker.is_empty() {
+    let maker = read(Maker::new(context), text, true)?;
+    if maker.is_empty() {
         return Err(Refusal::bad(
             "no_examples",
             "`examples` is empty, expected at least one example to learn or predict",
         ));
     }
-    Ok(walk.maker.parsed())
+    Ok(maker.parsed())
 }
 
 /// A line of a stream of examples. Blank lines are skipped.
 pub fn line<'a>(maker: Maker<'a>, text: &[u8]) -> Result<Maker<'a>, Refusal> {
-    let mut walk = Walk::new(maker);
-    if !text.trim_ascii().is_empty() {
-        walk.run(text, false)?;
+    if text.trim_ascii().is_empty() { Ok(maker) } else { read(maker, text, false) }
+}
+
+/// One example, or several where that is allowed.
+fn read<'a>(mut maker: Maker<'a>, text: &[u8], several: bool) -> Result<Maker<'a>, Refusal> {
+    let mark = maker.mark();
+    if quick::read(&mut maker, text, several).is_some() {
+        return Ok(maker);
     }
+    maker.go_back(mark);
+    let mut walk = Walk::new(maker);
+    walk.run(text, several)?;
     Ok(walk.maker)
 }
 

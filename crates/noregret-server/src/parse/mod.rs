@@ -72,6 +72,17 @@ pub struct Maker<'a> {
     scratch: Scratch<f64>,
 }
 
+/// How much a maker had made.
+struct Mark {
+    rows: usize,
+    features: usize,
+    weights: usize,
+    names: usize,
+    space: Option<Space>,
+    predict: bool,
+    id: Option<bool>,
+}
+
 impl<'a> Maker<'a> {
     /// No row yet.
     pub fn new(context: &'a Context<'a>) -> Self {
@@ -96,6 +107,32 @@ impl<'a> Maker<'a> {
     /// What was made.
     pub fn parsed(self) -> Parsed {
         self.parsed
+    }
+
+    /// Makes room for so many features.
+    fn expect(&mut self, features: usize) {
+        self.parsed.block.indices.reserve(features);
+        self.parsed.block.values.reserve(features);
+    }
+
+    /// How much has been made.
+    fn mark(&self) -> Mark {
+        let Parsed { block, space, names, predict, id } = &self.parsed;
+        let [features, weights, names] = [block.indices.len(), block.weights.len(), names.len()];
+        Mark { rows: self.len(), features, weights, names, space: *space, predict: *predict, id: *id }
+    }
+
+    /// Unmakes what was made since.
+    fn go_back(&mut self, mark: Mark) {
+        let Mark { rows, features, weights, names, space, predict, id } = mark;
+        let block = &mut self.parsed.block;
+        block.offsets.truncate(rows + 1);
+        block.indices.truncate(features);
+        block.values.truncate(features);
+        block.raw_labels.truncate(rows);
+        block.weights.truncate(weights);
+        self.parsed.names.truncate(names);
+        (self.parsed.space, self.parsed.predict, self.parsed.id) = (space, predict, id);
     }
 
     fn refuse(&self, code: &'static str, message: impl Into<String>) -> Refusal {

@@ -289,7 +289,7 @@ async fn give(feed: &Feed, path: &Path, open: &mut Open, all: bool, learned: &mu
                     open.offset,
                     feed.most_bytes()
                 );
-                feed.note(&Refusal::too_large("too_large", message));
+                feed.leave_out(&Refusal::too_large("too_large", message));
                 open.passing = true;
                 continue;
             }

@@ -185,7 +185,7 @@ fn put(feed: &Feed, sequence: u64, text: &[u8], lines: &mut Vec<u8>) {
         lines.extend(text.iter().map(|b| if *b == b'\n' { b' ' } else { *b }));
     } else {
         let message = format!("message {sequence} has {} bytes, which is more than is allowed", text.len());
-        feed.note(&Refusal::too_large("too_large", message));
+        feed.leave_out(&Refusal::too_large("too_large", message));
     }
     lines.push(b'\n');
 }

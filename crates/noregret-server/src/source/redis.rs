@@ -86,7 +86,7 @@ pub(super) async fn run(feed: &Feed, server: &Url, stream: &str, field: &str) ->
 
 fn refuse(feed: &Feed, ids: &[String], message: &str) {
     let entry = ids.last().map(String::as_str).unwrap_or_default();
-    feed.note(&Refusal::bad("bad_entry", format!("entry {entry}: {message}")));
+    feed.leave_out(&Refusal::bad("bad_entry", format!("entry {entry}: {message}")));
 }
 
 /// Tells of entries that are gone, or that come too late to be in order.

@@ -82,7 +82,7 @@ impl Feed {
         let (mut batch, refused) = self.parse(lines);
         for (k, refusal) in &refused {
             let message = format!("{}: {}", place(*k), refusal.message);
-            self.note(&Refusal { message, ..refusal.clone() });
+            self.leave_out(&Refusal { message, ..refusal.clone() });
         }
         let mut rest = REST;
         while !self.is_over() {

@@ -22,6 +22,7 @@ impl State {
                 return Ok(self.told(0, None));
             }
             // Whatever becomes of the examples: a source goes on.
+            self.counts.refused += offset.refused;
             self.offsets.insert(offset.source.clone(), offset.position);
             return self.learn_from_source(learn, steps);
         }

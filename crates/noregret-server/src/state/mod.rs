@@ -15,11 +15,12 @@ mod step;
 pub use answer::{ClassPredicted, Learned, Prediction, check_space, prediction};
 pub use held::Held;
 pub use history::Point;
-pub use step::Step;
+pub use step::{Step, repeat};
 
 pub(crate) use answer::told_name;
 pub(crate) use history::pace;
 pub(crate) use learn::{LONGEST_NAME, meaning};
+pub(crate) use snapshot::unpacked_length;
 
 use crate::command::{Command, Entry, Key, Space};
 use crate::error::Refusal;
@@ -46,7 +47,7 @@ pub struct Counts {
     pub expired: u64,
     /// Predictions given up for lack of room.
     pub dropped: u64,
-    /// Examples of sources that could not be learned.
+    /// Examples of sources that could not be read or learned.
     #[serde(default)]
     pub refused: u64,
 }

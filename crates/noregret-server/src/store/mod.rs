@@ -21,8 +21,9 @@ const LOG: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("log");
 /// Snapshots by model and part.
 const SNAPSHOTS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("snapshots");
 
-/// How the tables are to be read; a program refuses stores that know more than it does.
-const VERSION: u64 = 1;
+/// How the tables are to be read; a program refuses stores that know more than it does. From 2 on snapshots are packed,
+/// values in rows may be decimals, and sources tell how many examples they left out.
+const VERSION: u64 = 2;
 
 /// Snapshots are cut into parts, so that the database never has to find room for one huge value.
 const PART: usize = 1 << 20;
@@ -103,9 +104,10 @@ impl Store {
             let mut about = transaction.open_table(ABOUT).map_err(StoreError::failed)?;
             let found = about.get("version").map_err(StoreError::failed)?.map(|v| v.value());
             match found {
-                None => drop(about.insert("version", VERSION).map_err(StoreError::failed)?),
                 Some(version) if version > VERSION => return Err(store.newer(version)),
-                Some(_) => {}
+                Some(VERSION) => {}
+                // What older ones wrote is read, and they do not read what is written from now on.
+                _ => drop(about.insert("version", VERSION).map_err(StoreError::failed)?),
             }
         }
         transaction.open_table(MODELS).map_err(StoreError::failed)?;

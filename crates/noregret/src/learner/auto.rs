@@ -394,6 +394,24 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         })
     }
 
+    fn catch_up(&mut self, twin: &Self, features: &[u32]) -> bool {
+        let Self { t, weight, largest_weight, rows, coin_scales, memory, mixing, .. } = twin;
+        (self.t, self.weight, self.largest_weight) = (*t, *weight, *largest_weight);
+        (self.rows, self.coin_scales) = (*rows, *coin_scales);
+        self.memory.clone_from(memory);
+        self.mixing.clone_from(mixing);
+        let Self { slow, slow_s, slow_bias, history, tracking: _, rule: _, round: _, beside: _, .. } = twin;
+        (self.slow, self.slow_bias) = (*slow, *slow_bias);
+        self.slow_s.resize(slow_s.len(), 0.0);
+        for &i in features {
+            if let Some(s) = slow_s.get(i as usize) {
+                self.slow_s[i as usize] = *s;
+            }
+        }
+        self.history.clone_from(history);
+        true
+    }
+
     fn take_over(&mut self, built: Self) {
         self.rule = built.rule;
         self.tracking = built.tracking;

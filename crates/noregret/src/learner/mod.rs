@@ -211,6 +211,12 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
         None
     }
 
+    /// Becomes what its twin has become by learning rows of these features, the cells apart. `false` from a learner that
+    /// does not tell, or that changes cells of other features in a round; then nothing has changed.
+    fn catch_up(&mut self, _twin: &Self, _features: &[u32]) -> bool {
+        false
+    }
+
     /// Takes what its own file does not hold from the learner that was built from the settings.
     fn take_over(&mut self, _built: Self) {}
 }

@@ -287,6 +287,18 @@ impl<T: Slot> Slots<T> {
         self.cells.resize(end, Cell::default());
     }
 
+    /// Takes the cells of these features, and the bias, from others that differ in nothing else.
+    pub fn catch_up(&mut self, twin: &Self, features: &[u32]) {
+        self.grow(twin.cells.len());
+        for &i in features {
+            // A row without weight has left no trace.
+            if let Some(cell) = twin.cells.get(i as usize) {
+                self.cells[i as usize] = *cell;
+            }
+        }
+        self.bias = twin.bias;
+    }
+
     /// Every cell, the features in order and then the bias.
     pub fn iter(&self) -> impl Iterator<Item = &Cell<T>> {
         self.cells.iter().chain(&self.bias)

@@ -14,6 +14,7 @@ use crate::round::{Saved, Vector};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
 struct Base {
@@ -129,7 +130,7 @@ pub(super) fn take(header: &Value, prefix: &str, container: &mut Container) -> R
             for (k, Part { book, start }) in list.into_iter().enumerate() {
                 let name = format!("block.{k}");
                 let start = if start { Some(vector(section(&name)?, &name, false)?) } else { None };
-                blocks.push(Block { book, start });
+                blocks.push(Block { book, start: start.map(Arc::new) });
             }
             Some(Blocks::from_list(blocks))
         }

@@ -18,6 +18,7 @@ use super::comparator::norm2;
 use super::ledger::Extra;
 use super::{Book, Ledger};
 use crate::round::Vector;
+use std::sync::Arc;
 
 /// Blocks end at multiples of so many examples.
 pub const UNIT: u64 = 1024;
@@ -33,8 +34,8 @@ const SUBTRACTION: f64 = 2.0;
 pub struct Block {
     /// The scalars of its rounds.
     pub book: Book,
-    /// The learner's `S` when it began; none where that is not remembered.
-    pub start: Option<Vector>,
+    /// The learner's `S` when it began; none where that is not remembered. Twins share it.
+    pub start: Option<Arc<Vector>>,
 }
 
 /// A part of the stream, cut into blocks; rounds are entered in the last one.
@@ -97,7 +98,8 @@ impl Blocks {
 
     /// Ends the open block, if it has any example, and begins another at `S = start`.
     pub fn begin(&mut self, start: Option<Vector>) {
-        let ended = std::mem::replace(&mut self.open, Block { book: Book::default(), start });
+        let open = Block { book: Book::default(), start: start.map(Arc::new) };
+        let ended = std::mem::replace(&mut self.open, open);
         if ended.book.examples > 0 {
             self.closed.push(ended);
             self.merge();
@@ -137,7 +139,7 @@ impl Blocks {
             let mut book = block.book.clone();
             book.merge(since);
             since.clone_from(&book);
-            Some((book, block.start.as_ref()))
+            Some((book, block.start.as_deref()))
         });
         let books: Vec<_> = books.collect();
         let all = self.examples();

@@ -35,13 +35,25 @@ impl CalibrationBin {
 const BINS: usize = 1 << 14;
 
 /// Scores by class.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scores {
     /// The weight of negative and of positive rows in each bin, by ascending score.
     #[serde(with = "sparse")]
     bins: Vec<[f64; 2]>,
     /// Weight, sum of predictions, sum of positives for each tenth.
     calibration: [[f64; 3]; 10],
+}
+
+impl Clone for Scores {
+    fn clone(&self) -> Self {
+        Self { bins: self.bins.clone(), calibration: self.calibration }
+    }
+
+    /// In the room that is there.
+    fn clone_from(&mut self, other: &Self) {
+        self.bins.clone_from(&other.bins);
+        self.calibration = other.calibration;
+    }
 }
 
 impl Default for Scores {

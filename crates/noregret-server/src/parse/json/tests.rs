@@ -1,5 +1,6 @@
 use super::*;
 use noregret::example::names::Schema;
+use proptest::prelude::*;
 
 fn context(has_name: &dyn Fn(u32) -> bool) -> Context<'_> {
     Context {
@@ -79,4 +80,84 @@ fn what_is_wrong_is_named() {
     assert_eq!(code(mixed), ("other_features", Some(1)));
     let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
     assert_eq!(code(&format!(r#"{{"features": {deep}, "label": 1}}"#)).0, "bad_feature");
+}
+
+/// A JSON text that is nearly a request.
+fn nearly() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        any::<f64>().prop_map(|x| format!("{x}")),
+        any::<f64>().prop_map(|x| format!("{x:e}")),
+        any::<i64>().prop_map(|x| x.to_string()),
+        (0u32..10_000_000, 0usize..7).prop_map(|(m, k)| format!("{:.k$}", f64::from(m) / 1e3)),
+        "-?[0-9]{1,25}(\\.[0-9]{0,25})?([eE][+-]?[0-9]{0,3})?",
+    ];
+    let text = prop_oneof!["[a-zé=. ]{0,20}", r#"[a-z\\"\n\x01-]{0,4}"#].prop_map(|t| format!("\"{t}\""));
+    let value = prop_oneof![
+        4 => number,
+        2 => text.clone(),
+        1 => prop::sample::select(vec!["true", "false", "null", "[1]", "{}", "nul", ""]).prop_map(str::to_owned),
+    ];
+    let key = prop_oneof![
+        6 => prop::sample::select(vec!["\"features\"", "\"label\"", "\"weight\""]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["\"predict\"", "\"id\"", "\"indices\""]).prop_map(str::to_owned),
+        1 => text.clone(),
+    ];
+    let object = |key: BoxedStrategy<String>, value: BoxedStrategy<String>| {
+        prop::collection::vec((key, value, " ?\n?"), 0..5).prop_map(|pairs| {
+            let pairs: Vec<String> =
+                pairs.iter().map(|(k, v, space)| format!("{k}{space}:{space}{v}")).collect();
+            format!("{{{}}}", pairs.join(","))
+        })
+    };
+    let features = object(text.boxed(), value.clone().boxed());
+    let part = prop_oneof![3 => features.clone(), 1 => value];
+    let example = prop_oneof![
+        2 => object(key.boxed(), part.boxed()),
+        3 => (features, 0..3).prop_map(|(f, y)| format!("{{\"features\":{f},\"label\": {y}}}")),
+    ];
+    let list = prop::collection::vec(example.clone(), 0..4)
+        .prop_map(|all| format!("{{\"examples\": [{}], \"predict\": true}}", all.join(" ,")));
+    (prop_oneof![example, list], 0usize..9, prop::option::of((any::<prop::sample::Index>(), any::<u8>())))
+        .prop_map(|(text, cut, spoilt)| {
+            let mut bytes = text.into_bytes();
+            if let Some((at, byte)) = spoilt.filter(|_| !bytes.is_empty()) {
+                let at = at.index(bytes.len());
+                bytes[at] = byte & 0x7f;
+            }
+            if cut == 0 {
+                bytes.pop();
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5000))]
+    #[test]
+    fn what_is_read_quickly_is_what_the_walk_reads(text in nearly(), several: bool, learning: bool) {
+        let context = Context { learning, ..context(&|place| place % 2 == 0) };
+        let mut maker = Maker::new(&context);
+        if quick::read(&mut maker, text.as_bytes(), several).is_some() {
+            let mut walk = Walk::new(Maker::new(&context));
+            prop_assert!(walk.run(text.as_bytes(), several).is_ok(), "{text}");
+            prop_assert_eq!(format!("{:?}", maker.parsed()), format!("{:?}", walk.maker.parsed()));
+        } else {
+            // Nothing is left behind.
+            let mark = Maker::new(&context).mark();
+            maker.go_back(mark);
+            prop_assert_eq!(format!("{:?}", maker.parsed()), format!("{:?}", Parsed::default()));
+        }
+    }
+}
+
+#[test]
+fn the_usual_request_is_read_quickly() {
+    let context = context(&|_| false);
+    for text in [
+        r#"{"features": {"t": 21.5, "city": "Rome", "no": null, "f": false}, "label": 1, "weight": 2}"#,
+        r#"{"examples": [{"features": {"a": -1e-3}, "label": "x"}, {"label": true, "features": {}}], "predict": true}"#,
+        r#"{"label":1,"features":{"a":1}}"#,
+    ] {
+        assert!(quick::read(&mut Maker::new(&context), text.as_bytes(), true).is_some(), "{text}");
+    }
 }
