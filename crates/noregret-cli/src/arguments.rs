@@ -77,7 +77,11 @@ pub(crate) fn common(command: Command) -> Command {
 
 /// `--multiclass` where it is understood but not done: [`refuse_multiclass`] says what is.
 pub(crate) fn multiclass() -> Arg {
-    Arg::new("multiclass").long("multiclass").num_args(0..=1).default_missing_value(multiclass::ENTRIES[0].name).hide(true)
+    Arg::new("multiclass")
+        .long("multiclass")
+        .num_args(0..=1)
+        .default_missing_value(multiclass::ENTRIES[0].name)
+        .hide(true)
 }
 
 /// The words of a command, with a file behind `--multiclass` told apart from a way to learn several classes: both may

@@ -119,7 +119,8 @@ impl Book {
 
     /// [`Book::enter_slope`] of rounds of weight 1.
     fn enter_slopes(&mut self, rounds: &Rounds) {
-        let (z, loss, slope, norm_squared) = (rounds.z(), rounds.loss(), rounds.slope(), rounds.norm_squared());
+        let (z, loss, slope, norm_squared) =
+            (rounds.z(), rounds.loss(), rounds.slope(), rounds.norm_squared());
         // Those that add anything, found without a jump that depends on them: nobody could guess it.
         let (mut busy, mut count) = ([0_u8; MOST], 0);
         for k in 0..rounds.len() {

@@ -57,7 +57,9 @@ impl Tally {
 
     /// Counts rows in their order, each as [`Tally::enter`] takes it.
     pub fn enter_all(&mut self, z: &[f64], y: &[f64], weight: &[f64], slope: &[f64]) {
-        let rows = || z.iter().zip(y).zip(weight).zip(slope).map(|(((z, y), weight), slope)| (*z, *y, *weight, *slope));
+        let rows = || {
+            z.iter().zip(y).zip(weight).zip(slope).map(|(((z, y), weight), slope)| (*z, *y, *weight, *slope))
+        };
         if self.task == Task::Real {
             return rows().for_each(|(z, y, weight, slope)| self.enter(z, y, weight, slope));
         }

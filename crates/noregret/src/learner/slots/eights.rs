@@ -41,7 +41,10 @@ unsafe impl<M: super::Mean> Field<Weight<M>> for Own {
 /// the row is short, and where a feature was never seen. Worth it where the cells have not just been written: what is
 /// gathered waits until they are in the cache.
 #[inline(always)]
-pub(super) fn dot<T: Slot, F: Field<T>, V: Value>(cells: &[Cell<T>], x: Features<'_, V>) -> Option<(f64, f64)> {
+pub(super) fn dot<T: Slot, F: Field<T>, V: Value>(
+    cells: &[Cell<T>],
+    x: Features<'_, V>,
+) -> Option<(f64, f64)> {
     #[cfg(target_arch = "x86_64")]
     if x.indices.len() >= 8
         && is_x86_feature_detected!("avx512f")
@@ -58,7 +61,12 @@ pub(super) fn dot<T: Slot, F: Field<T>, V: Value>(cells: &[Cell<T>], x: Features
 /// `v += dv x` and `s += alpha x` for all features, the bias apart; or for none, where the processor cannot, where the row is
 /// short, and where the cells are others. Whether it was done.
 #[inline(always)]
-pub(super) fn shift<T: Slot, V: Value>(cells: &mut [Cell<T>], x: Features<'_, V>, dv: f64, alpha: f64) -> bool {
+pub(super) fn shift<T: Slot, V: Value>(
+    cells: &mut [Cell<T>],
+    x: Features<'_, V>,
+    dv: f64,
+    alpha: f64,
+) -> bool {
     #[cfg(target_arch = "x86_64")]
     if x.indices.len() >= 4
         && is_x86_feature_detected!("avx2")
@@ -76,7 +84,11 @@ pub(super) fn shift<T: Slot, V: Value>(cells: &mut [Cell<T>], x: Features<'_, V>
 fn pairs<T: Slot>(cells: &mut [Cell<T>]) -> Option<&mut [[f64; 2]]> {
     type Pair = Cell<Weight<NoMean>>;
     const { assert!(size_of::<Pair>() == 16 && align_of::<Pair>() == 8) }
-    const { assert!(offset_of!(Pair, state) == 0 && offset_of!(Weight<NoMean>, v) == 0 && offset_of!(Pair, s) == 8) }
+    const {
+        assert!(
+            offset_of!(Pair, state) == 0 && offset_of!(Weight<NoMean>, v) == 0 && offset_of!(Pair, s) == 8
+        )
+    }
     if std::any::TypeId::of::<T>() != std::any::TypeId::of::<Weight<NoMean>>() {
         return None;
     }
@@ -130,7 +142,8 @@ mod x86 {
             squares = _mm256_add_ps(squares, _mm256_mul_ps(v, v));
             Some(())
         };
-        let ((i8s, i_rest), (v8s, v_rest)) = (indices.as_chunks::<8>(), values[..indices.len()].as_chunks::<8>());
+        let ((i8s, i_rest), (v8s, v_rest)) =
+            (indices.as_chunks::<8>(), values[..indices.len()].as_chunks::<8>());
         for (i, v) in i8s.iter().zip(v8s) {
             // SAFETY: both arrays have eight numbers of four bytes.
             let (i, v) = unsafe { (_mm256_loadu_si256(i.as_ptr().cast()), _mm256_loadu_ps(v.as_ptr())) };
@@ -173,7 +186,8 @@ mod x86 {
         alpha: f64,
     ) -> bool {
         let values = &values[..indices.len()];
-        let (Some(last_indices), Some(last_values)) = (indices.last_chunk::<4>(), values.last_chunk::<4>()) else {
+        let (Some(last_indices), Some(last_values)) = (indices.last_chunk::<4>(), values.last_chunk::<4>())
+        else {
             return false;
         };
         if cells.is_empty() || cells.len() > u32::MAX as usize {
@@ -186,7 +200,10 @@ mod x86 {
             // SAFETY: four numbers of four bytes.
             let i = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
             // Indices ascend and the last one has a cell; but a promise is no check.
-            assert!(_mm_movemask_epi8(_mm_cmpeq_epi32(_mm_max_epu32(i, last), last)) == 0xffff, "a row's indices ascend");
+            assert!(
+                _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_max_epu32(i, last), last)) == 0xffff,
+                "a row's indices ascend"
+            );
             let ab = _mm256_mul_pd(factors, _mm256_permute4x64_pd::<0b01_01_00_00>(v));
             let cd = _mm256_mul_pd(factors, _mm256_permute4x64_pd::<0b11_11_10_10>(v));
             let changes = [
@@ -210,7 +227,9 @@ mod x86 {
         // What is left, as the last of a four; 0 for those that were entered before changes nothing.
         let left = &LAST[indices.len() % 4];
         // SAFETY: four numbers of four bytes, and four of eight.
-        let v = unsafe { _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(last_values.as_ptr())), _mm256_loadu_pd(left.as_ptr())) };
+        let v = unsafe {
+            _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(last_values.as_ptr())), _mm256_loadu_pd(left.as_ptr()))
+        };
         enter(last_indices, v);
         true
     }
