@@ -34,7 +34,8 @@ _FORMAT = f"{_SQL}.execution.datasources.parquet.ParquetFileFormat"
 _INDICES = (f"{_SQL}.execution.datasources.InMemoryFileIndex", f"{_SQL}.execution.datasources.CatalogFileIndex")
 _ATTRIBUTE = f"{_SQL}.catalyst.expressions.AttributeReference"
 _ALIAS = f"{_SQL}.catalyst.expressions.Alias"
-_STEPS = tuple(f"{_SQL}.execution.{step}" for step in ("WholeStageCodegenExec", "InputAdapter", "ProjectExec", "ColumnarToRowExec"))
+_STEPS = tuple(f"{_SQL}.execution.{step}Exec" for step in ("WholeStageCodegen", "Project", "ColumnarToRow"))
+_STEPS = (*_STEPS, f"{_SQL}.execution.InputAdapter")
 _SCAN = f"{_SQL}.execution.FileSourceScanExec"
 _ROWS = f"{_SQL}.execution.datasources.FileScanRDD"
 

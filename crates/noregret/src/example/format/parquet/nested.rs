@@ -195,10 +195,7 @@ impl<T: Stored> Leaf<T> {
         let (definition, repetition) = (Some(&mut self.definition), Some(&mut self.repetition));
         let (records, _, _) = self.reader.read_records(rows, definition, repetition, &mut values)?;
         self.last = values.len();
-        // Before an empty page at the end the library does not know that the last row is whole. That there are as many rows as
-        // were wanted is found again where they begin.
-        let whole = records == rows || (records + 1 == rows && !self.repetition.is_empty());
-        if whole { Ok(values) } else { Err(general("a column has fewer rows than the others")) }
+        if records == rows { Ok(values) } else { Err(general("a column has fewer rows than the others")) }
     }
 }
 
