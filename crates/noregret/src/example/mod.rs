@@ -6,6 +6,7 @@ mod digits;
 pub mod format;
 pub mod hash;
 pub mod label;
+mod lanes;
 pub mod names;
 pub mod number;
 mod quote;

@@ -5,6 +5,7 @@
 pub(super) mod check;
 #[cfg(test)]
 mod kinds;
+mod order;
 mod records;
 
 pub(super) use records::{Fault, Head, Row, Run, line, records, sort};

@@ -16,6 +16,7 @@ use crate::bytes::{Content, Failure};
 use crate::error::UsageError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+pub(in crate::example) use vw::Batch;
 
 /// How records are to be read. What the user set, or what a model was learned with.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +93,8 @@ pub struct Scratch<V = f32> {
     pub seen: Vec<u64>,
     /// How the last value was written: of each column, or in place 0 of any named feature.
     pub written: Vec<&'static Written>,
+    /// Where features gather that are read many at once.
+    pub(in crate::example) batch: Box<Batch>,
 }
 
 impl<V> Default for Scratch<V> {
@@ -103,6 +106,7 @@ impl<V> Default for Scratch<V> {
             text: Vec::new(),
             seen: Vec::new(),
             written: vec![Written::usual()],
+            batch: Box::default(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! and guesses is refused here: a value that is no number, an empty value, a line without a bar, an
 //! initial prediction other than 0.
 
+mod sweep;
+
 use std::io::Write;
 
 use memchr::memchr;
@@ -18,6 +20,8 @@ use crate::example::number::Number;
 use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
+pub(in crate::example) use sweep::Batch;
+use sweep::Sweep;
 use wide::u8x16;
 
 /// VW text.
@@ -130,6 +134,7 @@ impl Vw {
     fn usual<V: Number>(
         &self,
         text: &[u8],
+        length: usize,
         from: usize,
         space: &[u8],
         seed: u32,
@@ -142,7 +147,20 @@ impl Vw {
             while let Some(feature) = rest.first_chunk().and_then(token::read::<V>) {
                 rest = usual.enter(rest, feature.index.wrapping_add(seed), feature.value, feature.length);
             }
-            while let Some((hash, end)) = rest.first_chunk().and_then(|window| named(window, seed)) {
+            if let [b' ', byte, ..] = rest
+                && !byte.is_ascii_digit()
+            {
+                usual.run.flush(usual.row);
+                let from = text.len() - rest.len();
+                let sweep = Sweep { text, from, length, space, seed, mask: usual.mask, row: usual.row };
+                rest = &text[sweep.read()..];
+            }
+            // After so many that are read one by one, many at once are tried again.
+            let mut patience = PATIENCE;
+            while patience > 0
+                && let Some((hash, end)) = rest.first_chunk().and_then(|window| named(window, seed))
+            {
+                patience -= 1;
                 if rest[end] == b' ' {
                     rest = usual.enter(rest, hash, V::ONE, end);
                     continue;
@@ -175,6 +193,9 @@ impl Vw {
                     Written::of(window, 1).filter(|other| !std::ptr::eq(*other, usual.row.written[0]));
                 let Some(other) = other else { break };
                 usual.row.written[0] = other;
+            }
+            if patience == 0 {
+                continue;
             }
             let Some(feature) = long(rest, seed) else { break };
             rest = usual.enter(rest, feature.index, feature.value, feature.length);
@@ -288,7 +309,7 @@ impl Vw {
         let usual = self.usual && scale == V::ONE && factors == 0;
         loop {
             if usual {
-                at = self.usual(text, at, space, seed, row);
+                at = self.usual(text, length, at, space, seed, row);
             }
             while at < line.len() && is_space(line[at]) {
                 at += 1;
@@ -320,6 +341,9 @@ impl Vw {
         }
     }
 }
+
+/// How many named features are read one by one where one could not be read with others.
+const PATIENCE: u32 = 16;
 
 /// Where usual features go.
 struct Usual<'a, 'r, V> {

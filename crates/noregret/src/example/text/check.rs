@@ -1,6 +1,7 @@
 //! What must hold of every decoder, whatever bytes it is given: used by the tests of each format.
 
 use crate::example::format::{Decoder, Entry, Found, KEPT_REASONS, OpenError, Opened, Options, Scratch};
+use crate::example::lanes::tests::narrowly;
 use crate::example::number::Number;
 use crate::example::{Block, Label};
 
@@ -182,10 +183,12 @@ pub(in crate::example) fn mutated(text: &str, changes: &[(usize, u8)]) -> Vec<u8
     bytes
 }
 
-/// Two decoders that must agree on everything: rows, bits, places of errors.
+/// Two decoders that must agree on everything: rows, bits, places of errors. In wide lanes and in narrow ones.
 pub(in crate::example) fn agree(one: &dyn Decoder, other: &dyn Decoder, chunk: &[u8]) {
     alike::<f32>(one, other, chunk);
     alike::<f64>(one, other, chunk);
+    narrowly(|| alike::<f32>(one, other, chunk));
+    narrowly(|| alike::<f64>(one, other, chunk));
 }
 
 fn alike<V: Number>(one: &dyn Decoder, other: &dyn Decoder, chunk: &[u8]) {

@@ -3,8 +3,9 @@
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::beyond;
+use super::order::order;
 use crate::example::digits::{RUN, Written};
-use crate::example::format::{Found, KEPT_REASONS, Place, Problem, Scratch};
+use crate::example::format::{Batch, Found, KEPT_REASONS, Place, Problem, Scratch};
 use crate::example::number::Number;
 use crate::example::select::Parts;
 use crate::example::{Block, Label};
@@ -56,6 +57,8 @@ pub(in crate::example) struct Row<'a, V> {
     pub(in crate::example) parts: &'a mut Parts<V>,
     /// How the last value was written: of each column, or in place 0 of any named feature.
     pub(in crate::example) written: &'a mut Vec<&'static Written>,
+    /// Where features gather that are read many at once; taken out and put back by whoever reads them.
+    pub(in crate::example) batch: Option<&'a mut Batch>,
     seen: &'a mut Vec<u64>,
     names: &'a mut Vec<(u32, Box<str>)>,
 }
@@ -77,6 +80,13 @@ impl<V: Number> Row<'_, V> {
         if value != V::ZERO {
             self.note(index, name);
         }
+    }
+
+    /// Adds hashed features that are not 0 and whose names have been noted.
+    #[inline(always)]
+    pub(in crate::example) fn extend(&mut self, indices: &[u32], values: &[V]) {
+        self.indices.extend_from_slice(indices);
+        self.values.extend_from_slice(values);
     }
 
     /// Takes note of a hashed feature's name, if its index was never seen by this thread.
@@ -164,6 +174,7 @@ pub(in crate::example) fn records<V: Number>(
             text: &mut scratch.text,
             parts: &mut scratch.parts,
             written: &mut scratch.written,
+            batch: Some(&mut scratch.batch),
             seen: &mut scratch.seen,
             names: &mut found.names,
         };
@@ -218,6 +229,9 @@ fn settle<V: Number>(block: &mut Block<V>, start: usize, scratch: &mut Scratch<V
     if after.last() < before.first() && after.is_sorted_by(|a, b| a < b) {
         indices.rotate_left(fall + 1);
         block.values[start..].rotate_left(fall + 1);
+        return Ok(());
+    }
+    if order(indices, &mut block.values[start..]) {
         return Ok(());
     }
     sort(indices, &block.values[start..], scratch);

@@ -215,6 +215,60 @@ proptest! {
     }
 }
 
+/// Rows long enough to be swept, with little in them that is unusual.
+#[test]
+fn many_features_at_once_agree_with_one_by_one() {
+    use rand::{RngExt, SeedableRng, seq::IndexedRandom};
+    let mut random = rand_pcg::Pcg64::seed_from_u64(12);
+    for round in 0..600 {
+        let strange = [0.0, 0.01, 0.2][round % 3];
+        let mut text = String::new();
+        for _ in 0..random.random_range(1..6) {
+            text.push_str("1 |text");
+            for _ in 0..random.random_range(0..150) {
+                let odd = random.random_bool(strange);
+                let name = match random.random_range(0..if odd { 6 } else { 3 }) {
+                    0 => format!("word{}", random.random_range(0..100_000)),
+                    1 => "abcdefghijklmno"[..random.random_range(1..16)].to_owned(),
+                    2 => format!("w{}", random.random_range(0..30)),
+                    3 => format!("{}", random.random_range(0..100_000)),
+                    4 => format!("{}th", random.random_range(0..100_000)),
+                    _ => "x".repeat(random.random_range(14..40)),
+                };
+                let value = f64::from(random.random_range(-1_000_000..10_000_000)) / 1e6;
+                let value = match random.random_range(0..if odd { 8 } else { 4 }) {
+                    0..3 => format!(":{value:.*}", [5, random.random_range(1..7)][round % 2]),
+                    3 => [":1", ":0", "", ":0.0", ":-0.00"].choose(&mut random).unwrap().to_string(),
+                    4 => format!(":{value:.*}", random.random_range(7..20)),
+                    5 => format!(":{}", random.random_range(-99..1000)),
+                    6 => [":", ":1.", ":.5", ":1e3", ":x", ":1:2", ":-", ":+1.5"]
+                        .choose(&mut random)
+                        .unwrap()
+                        .to_string(),
+                    _ => [":1.5 ", ":1.5\t", "|", " |b", ":1.5|b", ":1.5 :2", ":1.5\r", "\u{1}"]
+                        .choose(&mut random)
+                        .unwrap()
+                        .to_string(),
+                };
+                text.push(' ');
+                text.push_str(&name);
+                text.push_str(&value);
+            }
+            text.push_str(["\n", "\n", " \n", "\r\n"].choose(&mut random).unwrap());
+        }
+        if random.random_bool(0.2) {
+            text.pop();
+        }
+        let bits = *[6, 18, 25].choose(&mut random).unwrap();
+        let options = Options { skip: random.random_bool(0.7), bits: Some(bits), ..Options::default() };
+        let (Ok(short), Ok(mut long)) = (decoder(&options), decoder(&options)) else { panic!() };
+        long.usual = false;
+        check::agree(&short, &long, text.as_bytes());
+        let changes: Vec<_> = (0..3).map(|_| (random.random_range(0..text.len()), random.random())).collect();
+        check::agree(&short, &long, &check::mutated(&text, &changes));
+    }
+}
+
 const NAMES: &str = "[0-9]{1,9}|[a-z0-9]{1,9}|[a-z_]{1,20}|[a-zé]{1,4}|";
 const GAPS: &str = " | | | | |\t|  | \\|| \\|f ";
 const VALUES: &str = "-?[0-9]\\.[0-9]{1,7}|-?[0-9]\\.[0-9]{4,5}|[-+]?[0-9]{1,10}(\\.[0-9]{0,18})?|1e-3|0|||";
