@@ -175,7 +175,7 @@ impl Handle {
 
     /// Where the bit of a place is; there is a power of two of words.
     fn word(&self, place: u32) -> usize {
-        place as usize / 64 & (self.seen.len() - 1)
+        (place as usize / 64) & (self.seen.len() - 1)
     }
 
     /// The first of so many new ids for predictions.

@@ -73,6 +73,7 @@ pub struct Maker<'a> {
 }
 
 /// How much a maker had made.
+#[derive(Clone, Copy)]
 struct Mark {
     rows: usize,
     features: usize,

@@ -138,7 +138,7 @@ impl Engine {
     /// counts are those of the first pass, and the ledger of the last pass may prove more.
     pub fn repeat(&mut self, first: &Engine, passes: u32) {
         let latest = self.ledger();
-        self.tally = first.tally().clone();
+        self.tally.clone_from(first.tally());
         self.late = first.late;
         self.averaged_from = self.averaged_from.max(first.averaged_from);
         self.passes_before = passes;
