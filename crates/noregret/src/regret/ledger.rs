@@ -87,8 +87,8 @@ impl Book {
     /// rounds of weight 1 have in common is done once for all of them.
     pub fn enter_all(&mut self, rounds: &Rounds) {
         // Every round is asked, without a jump for each.
-        let all = |numbers: &[f64], this: f64| numbers.iter().fold(true, |so_far, &x| so_far & (x == this));
-        let plain = all(rounds.weight(), 1.0) & all(rounds.floor(), 0.0);
+        let others = |numbers: &[f64], this: f64| numbers.iter().map(|&x| u64::from(x != this)).sum::<u64>();
+        let plain = others(rounds.weight(), 1.0) + others(rounds.floor(), 0.0) == 0;
         let Some(model) = rounds.model().filter(|_| plain) else {
             for r in rounds.iter() {
                 if r.weight > 0.0 {
@@ -125,7 +125,7 @@ impl Book {
         let (mut busy, mut count) = ([0_u8; MOST], 0);
         for k in 0..rounds.len() {
             busy[count] = k as u8;
-            count += usize::from((loss[k] != 0.0) | (slope[k] != 0.0));
+            count += usize::from(loss[k] != 0.0).max(usize::from(slope[k] != 0.0));
         }
         for k in busy[..count].iter().map(|&k| usize::from(k)) {
             self.enter_slope(z[k], loss[k], slope[k], slope[k], norm_squared[k]);

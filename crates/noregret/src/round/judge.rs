@@ -83,7 +83,7 @@ impl Judge<'_> {
     /// Enters the rounds that wait, in their order.
     #[inline(never)]
     pub(super) fn finish(&mut self) {
-        let (z, y, losses) = self.waiting.to_settle();
+        let (z, y, losses) = self.waiting.unsettled();
         self.loss.settle(z, y, losses);
         self.tally.enter_all(self.waiting.z(), self.waiting.y(), self.waiting.weight(), self.waiting.slope());
         self.book.enter_all(self.waiting);

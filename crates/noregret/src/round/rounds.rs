@@ -109,7 +109,7 @@ impl Rounds {
     }
 
     /// Predictions, labels, and losses that are to become what they will be.
-    pub(crate) fn to_settle(&mut self) -> (&[f64], &[f64], &mut [f64]) {
+    pub(crate) fn unsettled(&mut self) -> (&[f64], &[f64], &mut [f64]) {
         let n = self.len();
         (&self.z[..n], &self.y[..n], &mut self.loss[..n])
     }

@@ -87,7 +87,7 @@ fn pairs<T: Slot>(cells: &mut [Cell<T>]) -> Option<&mut [[f64; 2]]> {
     const {
         assert!(
             offset_of!(Pair, state) == 0 && offset_of!(Weight<NoMean>, v) == 0 && offset_of!(Pair, s) == 8
-        )
+        );
     }
     if std::any::TypeId::of::<T>() != std::any::TypeId::of::<Weight<NoMean>>() {
         return None;
@@ -100,6 +100,7 @@ fn pairs<T: Slot>(cells: &mut [Cell<T>]) -> Option<&mut [[f64; 2]]> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Cell, Field, Slot};
+    #[allow(clippy::wildcard_imports, reason = "forty instructions, by the names that Intel gave them")]
     use std::arch::x86_64::*;
 
     /// By how many features are left behind the last whole eight, the places where they are summed: a whole four in the first
@@ -120,11 +121,10 @@ mod x86 {
         const { assert!(size_of::<Cell<T>>().is_multiple_of(8) && F::AT.is_multiple_of(8)) }
         let words = size_of::<Cell<T>>() / 8;
         // A gathered address is a signed number of 32 bits, in words.
-        if cells.len() > i32::MAX as usize / words {
+        let (Ok(last), Ok(words)) = (i32::try_from(cells.len() * words), i32::try_from(words)) else {
             return None;
-        }
-        // Below the limit above: no bit is lost.
-        let (end, step) = (_mm256_set1_epi32(cells.len() as i32), _mm256_set1_epi32(words as i32));
+        };
+        let (end, step) = (_mm256_set1_epi32(last / words), _mm256_set1_epi32(words));
         let (mut sums, mut squares) = (_mm256_setzero_pd(), _mm256_setzero_ps());
         let mut add = |i: __m256i, v: __m256, places: u8| {
             if _mm256_mask_cmplt_epu32_mask(places, i, end) != places {
@@ -133,7 +133,7 @@ mod x86 {
             // SAFETY: where `places` has a bit, the index is below the number of cells, so `AT` bytes into that
             // cell, which are `words` words apart, there is an f64; nothing is read elsewhere.
             let w = unsafe {
-                let first = cells.as_ptr().cast::<u8>().add(F::AT).cast::<f64>();
+                let first = cells.as_ptr().byte_add(F::AT).cast::<f64>();
                 _mm512_mask_i32gather_pd::<8>(_mm512_setzero_pd(), places, _mm256_mullo_epi32(i, step), first)
             };
             let products = _mm512_mul_pd(w, _mm512_cvtps_pd(v));
@@ -190,10 +190,8 @@ mod x86 {
         else {
             return false;
         };
-        if cells.is_empty() || cells.len() > u32::MAX as usize {
-            return false;
-        }
-        let last = _mm_set1_epi32((cells.len() - 1) as i32);
+        let Some(Ok(last)) = cells.len().checked_sub(1).map(u32::try_from) else { return false };
+        let last = _mm_set1_epi32(last.cast_signed());
         let factors = _mm256_set_pd(alpha, dv, alpha, dv);
         let first = cells.as_mut_ptr().cast::<f64>();
         let enter = |four: &[u32; 4], v: __m256d| {
