@@ -1,5 +1,5 @@
 """usage: bench.py FOLDER ROWS [--svm FILE | --text] [--workers K] [--penalty P] [--fits LIST] [--losses LIST]
-                [--times K] [--most N] [--eta E]
+                [--times K] [--most N] [--eta E] [--rounds R]
 
 Time and CPU of fits inside Spark, beside Spark's own. FOLDER gets train and test as Parquet: of FILE (LIBSVM), of text-like rows (`rows.py`), a
 tenth of which is held out, or of rows that `noregret generate rcv1-like` makes ($NOREGRET is the command). Ten times rcv is
@@ -9,7 +9,7 @@ Each fit is measured in one session after a first one that nobody counts; CPU is
 LIST of --fits has some of: `ours` (K times), `through` (ours with rows that come through Spark, K times), `defaults` (Spark's own as they
 come: regParam=0, maxIter=100) and `search` (Spark's own with regParam=P (1e-3) and 2, 4, 8, ... iterations until their held-out loss is no
 worse than ours, or they have had N, 128). LIST of --losses has `logistic` (LogisticRegression), `hinge` (LinearSVC), or both.
---fits prepare makes the data and fits nothing. --eta is the step size of ours (the learner's own default otherwise).
+--fits prepare makes the data and fits nothing. --eta is the step size of ours (the learner's own default otherwise), --rounds how many passes it makes (1).
 """
 
 import json
@@ -108,10 +108,11 @@ def measured(name, estimator, train, test, hinge):
 def ours(spark, loss, direct, times, train, test):
     """The cheapest of some fits, after one that starts workers and compiles, and that nobody counts."""
     spark.conf.set(READ, str(direct).lower())
-    eta = option("--eta", None)
-    estimator = OnlineClassifier(loss=loss, settings={} if eta is None else {"eta": float(eta)})
+    eta, rounds = option("--eta", None), int(option("--rounds", 1))
+    estimator = OnlineClassifier(loss=loss, rounds=rounds, settings={} if eta is None else {"eta": float(eta)})
     estimator.fit(train)
     name = f"OnlineClassifier {loss}" + ("" if eta is None else f", eta={eta}") + ("" if direct else ", through Spark")
+    name += "" if rounds == 1 else f", rounds={rounds}"
     fits = [measured(name, estimator, train, test, loss == "hinge") for _ in range(times)]
     return min(fits, key=lambda fit: fit["cpu"])
 
