@@ -2,7 +2,7 @@
 //! of the ledger's `S`.
 
 use super::part::{average_count, gather};
-use super::slots::{Cell, Dual, Mean, Own, Slots, Weight};
+use super::slots::{Cell, Dual, Mean, Slots, Weight};
 use super::{Learner, Outcome, Part};
 use crate::example::{Features, Value};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl Scaled {
         slots: &Slots<Weight<M>>,
         x: Features<'_, V>,
     ) -> (f64, f64) {
-        let (sum, rough) = slots.dot_roughly::<Own, V>(x);
+        let (sum, rough) = slots.dot_roughly(x, |c| c.state.v);
         (self.a * sum, rough)
     }
 

@@ -4,12 +4,10 @@
 //! `S = sum of alpha_t x_t`. A learner changes a slot only through [`Slots::enter`], which adds to
 //! `S` in the same touch, so that the certificate costs no second cache miss and cannot be forgotten.
 
-mod eights;
+mod fours;
 mod pages;
 #[cfg(test)]
 mod tests;
-
-pub(super) use eights::{Field, Own};
 
 use crate::example::{Features, Squares, Value, pairs};
 use crate::round::Vector;
@@ -79,14 +77,11 @@ impl<T: Slot> Slots<T> {
 
     /// The same number, and the row's [rough squares](Features::rough_squares) by the way.
     #[inline(always)]
-    pub(super) fn dot_roughly<F: Field<T>, V: Value>(&self, x: Features<'_, V>) -> (f64, f64) {
-        if let Some((sum, rough)) = eights::dot::<T, F, V>(&self.cells, x) {
-            return (sum + self.bias.as_ref().map_or(0.0, F::read), rough);
-        }
+    pub fn dot_roughly<V: Value>(&self, x: Features<'_, V>, read: impl Fn(&Cell<T>) -> f64) -> (f64, f64) {
         let mut lanes = V::Lanes::default();
-        match self.dot_beside(x, &F::read, |four, _, _| V::add_squares(&mut lanes, four)) {
+        match self.dot_beside(x, &read, |four, _, _| V::add_squares(&mut lanes, four)) {
             Some(sum) => (sum, V::sum_squares(lanes)),
-            None => (self.dot_of_seen(x, F::read), x.rough_squares()),
+            None => (self.dot_of_seen(x, read), x.rough_squares()),
         }
     }
 
@@ -208,7 +203,7 @@ impl<T: Slot> Slots<T> {
         mut step: impl FnMut(&mut Cell<T>, f64),
     ) {
         self.grow(x.end());
-        if !eights::shift(&mut self.cells, x, dv, alpha) {
+        if !fours::shift(&mut self.cells, x, dv, alpha) {
             return self.enter_evenly(x, alpha, step);
         }
         if let Some(cell) = &mut self.bias {

@@ -31,7 +31,7 @@ fn a_product_is_four_sums() {
         }
         let bias = slots.bias.map_or(0.0, |c| c.state.v);
         let expected = (sums[0] + sums[1]) + (sums[2] + sums[3]) + bias;
-        let (z, rough) = slots.dot_roughly::<Own, f32>(x);
+        let (z, rough) = slots.dot_roughly(x, |c| c.state.v);
         assert_eq!((slots.dot(x, |c| c.state.v), z), (expected, expected));
         assert_eq!(slots.dot_and_norm(x, |c| c.state.v), (expected, x.norm_squared()));
         let squares: f64 = x.values.iter().map(|v| f64::from(*v) * f64::from(*v)).sum();
