@@ -11,6 +11,7 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import BinaryClassificationEvaluator, RegressionEvaluator
 from pyspark.ml.feature import StandardScaler
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.sql import functions as f
 
 import noregret
 from noregret import _noregret
@@ -185,6 +186,35 @@ def test_a_bad_row_is_named_by_the_driver(spark, data, spoil, what):
     with pytest.raises(ValueError, match=r"^partition 1, row 133 \(from 0\): ") as raised:
         OnlineClassifier(weightCol="weight").fit(bad)
     assert what in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "what"),
+    [
+        ((math.nan, "a", "ham"), "NaN"),
+        ((math.inf, "a", "ham"), "inf"),
+        ((None, "a", "ham"), "`size` is null"),
+        ((1.0, None, "ham"), "`kind` is null"),
+        ((1.0, "a", None), "`label` is null"),
+        ((1.0, "a", "eggs"), "third label `eggs`"),
+        ((1.0, "a", "1"), "third label `1`"),
+    ],
+)
+def test_a_bad_row_of_plain_columns_is_named_by_the_driver(spark, data, spoiled, what):
+    rows = [(float(x[0]), "abc"[k % 3], "spam" if y else "ham") for k, (x, y) in enumerate(zip(data.X, data.y))]
+    rows[333] = spoiled
+    bad = parallel(spark, rows, "size double, kind string, label string", 2)
+    with pytest.raises(ValueError, match=r"^partition 1, row 133 \(from 0\): ") as raised:
+        OnlineClassifier(featuresCols=["size", "kind"], classes=["ham", "spam"]).fit(bad)
+    assert what in str(raised.value)
+
+
+@pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor])
+def test_labels_of_a_wrong_type_are_named_by_the_driver(spark, data, estimator):
+    """Text where numbers are wanted: the type of the column is one that labels can have, so a row tells."""
+    rows = frame(spark, data.X, data.y, 2).withColumn("label", f.col("label").cast("string"))
+    with pytest.raises(ValueError, match=r"^partition 0, row 0 \(from 0\): found the label `"):
+        estimator().fit(rows)
 
 
 def test_wrong_columns_are_refused_before_anything_runs(spark, data):
