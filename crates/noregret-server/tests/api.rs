@@ -121,6 +121,23 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     let example = json!({"examples": [good, good, {"features": {}, "label": 5}]});
     assert_eq!(client.post("/v1/models/m/learn", &example).json()["error"]["example"], 2);
     assert_eq!(client.request("POST", "/v1/models/m/learn", "image/png", b"x").status, 415);
+    let long = "n".repeat(1025);
+    for (format, text, found) in [
+        ("csv", format!("{long},label\nx,1\n"), "line 1: the name of a column has 1025 bytes"),
+        ("vw", format!("1 | a\n1 |{long} a b\n"), "line 2: a namespace has more than 1024 bytes"),
+        ("libsvm", "1 1:1 ".repeat(2000), "line 1: a line longer than 10000 bytes"),
+        (
+            "csv",
+            format!("a,label\n1,1\n{},1\n", "1".repeat(10_000)),
+            "line 3: a line longer than 10000 bytes",
+        ),
+    ] {
+        let path = format!("/v1/models/m/predict?format={format}");
+        let refused = client.send("POST", &path, &[], text.as_bytes()).unwrap();
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad_input"));
+        let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with(found), "{message}");
+    }
     assert_eq!(client.post("/v1/models/none/learn", &good).code(), "unknown_model");
     assert_eq!(client.post("/v1/nothing", &good).code(), "unknown_path");
     assert_eq!(client.post("/v1/models", &good).code(), "unknown_method");

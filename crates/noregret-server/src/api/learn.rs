@@ -234,9 +234,9 @@ pub(super) fn read_text(
     let (app, handle) = (app.clone(), handle.clone());
     let body = Piped::new(body, app.models.settings().patience);
     tokio::task::spawn_blocking(move || {
-        let about = handle.about();
-        let opened = handle.with_context(&about, app.models.settings().most_features, learning, |context| {
-            text::Reader::open(body, &format, said, &about.reading, context)
+        let (about, settings) = (handle.about(), app.models.settings());
+        let opened = handle.with_context(&about, settings.most_features, learning, |context| {
+            text::Reader::open(body, &format, said, &about.reading, context, settings.most_body)
         });
         let mut reader = match opened {
             Ok(Some(reader)) => reader,
