@@ -70,6 +70,7 @@ impl Server {
             requests,
             bodies: Room::new(models.settings().most_queued),
             uploads: Semaphore::new(1),
+            readers: Arc::new(Semaphore::new(models.settings().most_texts)),
             started: crate::now(),
         });
         Ok(Self { listener, router: api::router(app), models, tls })
@@ -128,8 +129,13 @@ impl Server {
         if tokio::time::timeout(grace, ending.closed()).await.is_err() {
             tracing::warn!("some requests did not end in time");
         }
-        let finished = tokio::task::spawn_blocking(move || models.finish()).await;
-        if finished.is_err() {
+        // On a thread of its own: requests that did not end may keep all others.
+        let (tell, finished) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            models.finish();
+            let _ = tell.send(());
+        });
+        if finished.await.is_err() {
             tracing::error!("the store was not closed well");
         }
     }
