@@ -235,6 +235,8 @@ fn labels_may_come_later_and_count_at_the_score_that_was_told() {
     let short = client.post("/v1/models/m/predict", &json!({"indices": [0], "values": [3]})).ok();
     // Nothing is written in between: a record has the time at which it came, not that of the one before it.
     std::thread::sleep(Duration::from_millis(400));
+    let told = client.get("/v1/models/m").ok();
+    assert_eq!((&told["pending"], &told["expired"]), (&json!(0), &json!(1)), "without waiting for a record");
     let id = &short["predictions"][0]["id"];
     assert_eq!(
         client.post("/v1/models/m/label", &json!({"id": id, "label": 1})).code(),
