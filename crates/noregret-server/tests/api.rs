@@ -138,6 +138,11 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with(found), "{message}");
     }
+    for path in ["/v1/models/%ff", "/v1/models/%ff/learn", "/v1/models/%c3/certificate"] {
+        let refused = client.get(path);
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad_name"));
+    }
+    assert_eq!(client.get("/v1/models/%6e%C3%BC").code(), "unknown_model");
     assert_eq!(client.post("/v1/models/none/learn", &good).code(), "unknown_model");
     assert_eq!(client.post("/v1/nothing", &good).code(), "unknown_path");
     assert_eq!(client.post("/v1/models", &good).code(), "unknown_method");

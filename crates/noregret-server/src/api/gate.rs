@@ -56,6 +56,29 @@ fn model_name(path: &str) -> Option<String> {
     Some(rest.split('/').next().unwrap_or(rest).to_owned())
 }
 
+/// Whether what a path means is UTF-8.
+fn is_text(path: &str) -> bool {
+    let digit = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16)).map(|d| d as u8);
+    let bytes = path.as_bytes();
+    if !bytes.contains(&b'%') {
+        return true;
+    }
+    let (mut at, mut meant) = (0, Vec::new());
+    while at < bytes.len() {
+        match (bytes[at], digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                meant.push(high << 4 | low);
+                at += 3;
+            }
+            (byte, ..) => {
+                meant.push(byte);
+                at += 1;
+            }
+        }
+    }
+    std::str::from_utf8(&meant).is_ok()
+}
+
 /// What a request needs to be allowed; nothing for those that everybody may ask.
 fn needed(method: &Method, route: Option<&str>) -> Option<Role> {
     let route = route.unwrap_or_default();
@@ -81,6 +104,12 @@ type Permit<'a> = tokio::sync::SemaphorePermit<'a>;
 fn admit<'a>(app: &'a App, request: &Request, route: Option<&str>) -> Result<Option<Permit<'a>>, Refusal> {
     let headers = request.headers();
     app.check_origin(host(request), headers)?;
+    if !is_text(request.uri().path()) {
+        return Err(Refusal::bad(
+            "bad_name",
+            "the path is not text: expected UTF-8 behind its percent signs",
+        ));
+    }
     if request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return Ok(None);
     }
@@ -115,7 +144,7 @@ impl App {
                 if port.bytes().all(|b| b.is_ascii_digit()) { name } else { host }
             });
             let name = name.trim_start_matches('[').trim_end_matches(']');
-            if name != "localhost" && name.parse::<std::net::IpAddr>().is_err() {
+            if !name.eq_ignore_ascii_case("localhost") && name.parse::<std::net::IpAddr>().is_err() {
                 return forbid("without tokens the server is asked as localhost, or by its address");
             }
         }
