@@ -1,6 +1,6 @@
 //! One connection, from its first byte to its last.
 
-use crate::stall::Patient;
+use crate::stall::{Patient, Unread};
 use crate::streams::{Reason, Streams};
 use axum::Router;
 use axum::extract::Request;
@@ -51,23 +51,28 @@ impl Connections {
     /// Serves one until it ends, or everything does.
     pub(crate) async fn serve(&self, socket: TcpStream, ending: watch::Receiver<bool>) {
         let socket = Patient::new(socket, self.patience);
-        let Some(tls) = &self.tls else { return self.first(socket, ending).await };
+        let unread = socket.unread();
+        let Some(tls) = &self.tls else { return self.first(socket, unread, ending).await };
         match tokio::time::timeout(self.patience, tls.accept(socket)).await {
             Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
                 self.second(stream, ending).await;
             }
-            Ok(Ok(stream)) => self.first(stream, ending).await,
+            Ok(Ok(stream)) => self.first(stream, unread, ending).await,
             Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
             Err(_) => tracing::debug!("no TLS in time"),
         }
     }
 
     /// HTTP/1.1.
-    async fn first<S>(&self, stream: S, mut ending: watch::Receiver<bool>)
+    async fn first<S>(&self, stream: S, unread: Unread, mut ending: watch::Receiver<bool>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = TowerToHyperService::new(self.router.clone());
+        let router = TowerToHyperService::new(self.router.clone());
+        let service = hyper::service::service_fn(move |mut request: Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(unread.clone());
+            router.call(request)
+        });
         let mut served = std::pin::pin!(self.first.serve_connection(TokioIo::new(stream), service));
         told(tokio::select! {
             done = &mut served => done,

@@ -297,3 +297,24 @@ fn slow_texts_keep_nobody_else_waiting() {
     server.stop();
     pace.join().unwrap();
 }
+
+#[test]
+fn who_is_refused_sees_why_also_when_all_is_sent_before_the_answer_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(Settings { most_body: 100_000, ..Settings::new(folder.path()) });
+    let mut client = server.client();
+    client.put("/v1/models/m", &json!({})).ok();
+    let example = "{\"features\": {\"a\": 1}, \"label\": 1}\n";
+    let stream = format!("{}{}", example.replace("1}", "7}"), example.repeat(400_000));
+    let large = format!("{{\"features\": {{\"a\": \"{}\"}}, \"label\": 1}}", "x".repeat(16 << 20));
+    for (path, body, status, code) in [
+        ("/v1/models/m/learn", &large, 413, "too_large"),
+        ("/v1/models/m/learn?format=ndjson", &stream, 400, "bad_label"),
+        ("/v1/models/none/learn", &large, 404, "unknown_model"),
+    ] {
+        for _ in 0..3 {
+            let answer = server.client().send("POST", path, &[], body.as_bytes()).unwrap();
+            assert_eq!((answer.status, answer.code().as_str()), (status, code));
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use super::App;
 use crate::auth::Role;
 use crate::error::Refusal;
+use crate::stall::Unread;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -21,6 +22,7 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
     let name = model_name(request.uri().path());
     let origin = request.headers().get(header::ORIGIN).cloned();
     let long = has_long_body(request.headers());
+    let unread = request.extensions().get::<Unread>().cloned();
     let mut response = match admit(&app, &request, route.as_deref()) {
         Err(refusal) => refusal.into_response(),
         Ok(None) => preflight(),
@@ -36,6 +38,7 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
         if long {
             // The rest of the body may still be under way, so that nothing more can be asked here.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            unread.iter().for_each(Unread::set);
         }
         if let Some(handle) = name.and_then(|name| app.models.get(&name).ok()) {
             handle.note_error(&refusal, crate::now());
