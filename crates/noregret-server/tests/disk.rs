@@ -54,6 +54,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     assert_eq!(refused, Some((503, "storage_failed".to_owned())), "after {learned}");
     assert_eq!(client.get("/v1/models/m").ok()["examples"], learned);
     assert_eq!(client.post("/v1/models/m/predict", &stream.example()).status, 200);
+    let ready = client.get("/readyz");
+    assert_eq!((ready.status, ready.code().as_str()), (503, "storage_failed"));
     server.stop();
     let again = Running::try_start(Settings::new(&target));
     if let Ok(server) = again {
