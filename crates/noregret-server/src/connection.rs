@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its last.
 
 use crate::stall::{Patient, Unread};
-use crate::streams::{Reason, Streams};
+use crate::streams::{Heard, Reason, Streams};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
@@ -93,7 +93,7 @@ impl Connections {
         let service = hyper::service::service_fn({
             let streams = streams.clone();
             move |request: Request<hyper::body::Incoming>| {
-                let (followed, answer) = (streams.begin(), router.call(request));
+                let (followed, answer) = (streams.begin(), router.call(request.map(Heard::new)));
                 async move { answer.await.map(|answer: Response| answer.map(|body| followed.body(body))) }
             }
         });
