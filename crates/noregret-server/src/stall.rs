@@ -127,17 +127,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let end = match self.heard_out {
-            Some(end) => end,
-            None => {
-                ready!(Pin::new(&mut self.socket).poll_shutdown(cx))?;
-                if !self.unread.0.load(Ordering::Relaxed) {
-                    return Poll::Ready(Ok(()));
-                }
-                self.waiting = false;
-                *self.heard_out.insert(Instant::now() + self.patience)
-            }
-        };
+        if let Some(end) = self.heard_out {
+            return self.hear_out(end, cx).map(Ok);
+        }
+        ready!(Pin::new(&mut self.socket).poll_shutdown(cx))?;
+        if !self.unread.0.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        let end = Instant::now() + self.patience;
+        (self.heard_out, self.waiting) = (Some(end), false);
         self.hear_out(end, cx).map(Ok)
     }
 }

@@ -89,7 +89,7 @@ impl History {
 mod tests {
     use super::*;
     use noregret::engine::{Config, Engine};
-    use noregret::example::Rows;
+    use noregret::example::Block;
 
     #[test]
     fn a_clock_that_is_set_back_does_not_end_the_curves() {
@@ -98,7 +98,7 @@ mod tests {
         let day = 24 * 60 * 60 * 1000;
         for k in 0..40 {
             let Pupil::One(engine) = &mut pupil else { unreachable!() };
-            engine.learn(Rows::<f32>::from_rows(&[(1.0, vec![(200_000, 1.0)])]).rows()).unwrap();
+            engine.learn(Block::<f32>::from_rows(&[(1.0, vec![(200_000, 1.0)])]).rows()).unwrap();
             let set_back = if k < 20 { 0 } else { day };
             history.note(&pupil, 2 * day + 1000 * k - set_back);
         }
