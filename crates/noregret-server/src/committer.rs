@@ -139,12 +139,15 @@ impl Committer {
         if let Err(error) = committed {
             self.health.failures.fetch_add(1, Ordering::Relaxed);
             tracing::error!(%error, "a transaction failed");
+            self.health.tried(Some(error.to_string()));
             if !self.was_written_all_the_same(&changes, &error) {
                 let batch = Batch { groups, done: batch.done, ..Batch::default() };
                 return Self::fail(batch, &error.to_string());
             }
         }
-        if !self.manner.sync {
+        if self.manner.sync {
+            self.health.tried(None);
+        } else {
             self.dirty.get_or_insert_with(Instant::now);
         }
         self.health.commits.fetch_add(1, Ordering::Relaxed);
@@ -259,9 +262,15 @@ impl Committer {
             return;
         }
         let Some(Disk::Up(store)) = &self.disk else { return };
-        if let Err(error) = store.commit(&[], true) {
-            tracing::error!(%error, "what was learned could not be brought to the disk");
-            self.health.set(Some(error.to_string()));
+        match store.commit(&[], true) {
+            Ok(()) => self.health.tried(None),
+            Err(error) => {
+                self.health.failures.fetch_add(1, Ordering::Relaxed);
+                tracing::error!(%error, "what was learned could not be brought to the disk");
+                self.health.tried(Some(error.to_string()));
+                // Opened again, it gets what the models know beyond it.
+                self.was_written_all_the_same(&[], &error);
+            }
         }
     }
 }

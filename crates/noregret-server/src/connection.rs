@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its last.
 
-use crate::stall::Patient;
-use crate::streams::{Reason, Streams};
+use crate::stall::{Patient, Unread};
+use crate::streams::{Heard, Reason, Streams};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
@@ -51,23 +51,28 @@ impl Connections {
     /// Serves one until it ends, or everything does.
     pub(crate) async fn serve(&self, socket: TcpStream, ending: watch::Receiver<bool>) {
         let socket = Patient::new(socket, self.patience);
-        let Some(tls) = &self.tls else { return self.first(socket, ending).await };
+        let unread = socket.unread();
+        let Some(tls) = &self.tls else { return self.first(socket, unread, ending).await };
         match tokio::time::timeout(self.patience, tls.accept(socket)).await {
             Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
                 self.second(stream, ending).await;
             }
-            Ok(Ok(stream)) => self.first(stream, ending).await,
+            Ok(Ok(stream)) => self.first(stream, unread, ending).await,
             Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
             Err(_) => tracing::debug!("no TLS in time"),
         }
     }
 
     /// HTTP/1.1.
-    async fn first<S>(&self, stream: S, mut ending: watch::Receiver<bool>)
+    async fn first<S>(&self, stream: S, unread: Unread, mut ending: watch::Receiver<bool>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = TowerToHyperService::new(self.router.clone());
+        let router = TowerToHyperService::new(self.router.clone());
+        let service = hyper::service::service_fn(move |mut request: Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(unread.clone());
+            router.call(request)
+        });
         let mut served = std::pin::pin!(self.first.serve_connection(TokioIo::new(stream), service));
         told(tokio::select! {
             done = &mut served => done,
@@ -88,7 +93,7 @@ impl Connections {
         let service = hyper::service::service_fn({
             let streams = streams.clone();
             move |request: Request<hyper::body::Incoming>| {
-                let (followed, answer) = (streams.begin(), router.call(request));
+                let (followed, answer) = (streams.begin(), router.call(request.map(Heard::new)));
                 async move { answer.await.map(|answer: Response| answer.map(|body| followed.body(body))) }
             }
         });

@@ -100,7 +100,7 @@ pub struct Handle {
     pub deleted: AtomicBool,
     tasks: std::sync::mpsc::Sender<Task>,
     errors: Mutex<VecDeque<RecentError>>,
-    rate: Mutex<VecDeque<(u64, u64)>>,
+    rate: Mutex<Rate>,
     /// The last point that was asked for.
     point: Mutex<Option<Point>>,
     next_id: AtomicU64,
@@ -209,7 +209,9 @@ impl Handle {
         };
         let now = crate::now();
         let known = self.point.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(point) = known.filter(|p| p.examples == examples || now < p.time + pace) {
+        if let Some(point) =
+            known.filter(|p| p.examples == examples || (p.time..p.time + pace).contains(&now))
+        {
             return Ok(point);
         }
         let point = self.ask(move |state| Point::now(state.engine(), now)).await?;
@@ -234,27 +236,53 @@ impl Handle {
     }
 
     pub(crate) fn note_learned(&self, examples: u64, time: u64) {
-        let second = time / 1000;
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        match rate.back_mut() {
-            Some((last, count)) if *last == second => *count += examples,
-            _ => rate.push_back((second, examples)),
-        }
-        while rate.front().is_some_and(|(s, _)| s + SECONDS < second) {
-            rate.pop_front();
-        }
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner).add(examples, time / 1000);
     }
 
     /// Examples learned a second, over the last ten seconds.
     pub fn throughput(&self, time: u64) -> f64 {
-        let second = time / 1000;
-        let rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        let learned: u64 = rate.iter().filter(|(s, _)| s + SECONDS > second).map(|(_, n)| n).sum();
-        learned as f64 / SECONDS as f64
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner).at(time / 1000)
     }
 }
 
 /// Where ids begin: nobody knows, so that they are not used twice after a crash.
 fn random_id() -> u64 {
     getrandom::u64().unwrap_or_else(|_| crate::now() << 20)
+}
+
+/// Counts what was learned in the last seconds.
+#[derive(Default)]
+struct Rate(VecDeque<(u64, u64)>);
+
+impl Rate {
+    fn add(&mut self, examples: u64, second: u64) {
+        // Where the clock was set back, what is told of later has not happened yet.
+        self.0.retain(|(s, _)| (second.saturating_sub(SECONDS)..=second).contains(s));
+        match self.0.back_mut() {
+            Some((last, count)) if *last == second => *count += examples,
+            _ => self.0.push_back((second, examples)),
+        }
+    }
+
+    fn at(&self, second: u64) -> f64 {
+        let lately = second.saturating_sub(SECONDS - 1)..=second;
+        let learned: u64 = self.0.iter().filter(|(s, _)| lately.contains(s)).map(|(_, n)| n).sum();
+        learned as f64 / SECONDS as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_ten_seconds_also_when_the_clock_is_set_back() {
+        let mut rate = Rate::default();
+        for second in (1000..1100).chain(500..600) {
+            rate.add(30, second);
+            rate.add(20, second);
+        }
+        assert_eq!((rate.at(599), rate.at(604), rate.at(700), rate.at(400)), (50.0, 25.0, 0.0, 0.0));
+        assert!(rate.0.len() <= 11);
+    }
 }

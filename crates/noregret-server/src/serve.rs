@@ -6,6 +6,7 @@ use crate::connection::Connections;
 use crate::models::Models;
 use crate::settings::Settings;
 use crate::source;
+use crate::store::StoreError;
 use crate::tls;
 use axum::Router;
 use std::future::Future;
@@ -54,11 +55,13 @@ impl Server {
                 Some(TlsAcceptor::from(tls::config(chain, key).map_err(StartError::Usage)?))
             }
         };
-        let listen = settings.listen;
+        let (listen, place) = (settings.listen, settings.place.to_string());
         let opened = tokio::task::spawn_blocking(move || Models::open(settings)).await;
-        let models = opened
-            .map_err(|e| StartError::Refused(format!("the store: {e}")))?
-            .map_err(|e| StartError::Refused(e.to_string()))?;
+        let models =
+            opened.map_err(|e| StartError::Refused(format!("{place}: {e}")))?.map_err(|e| match e {
+                StoreError::Open { .. } => StartError::Refused(e.to_string()),
+                _ => StartError::Refused(format!("{place}: {e}")),
+            })?;
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|e| StartError::Refused(format!("cannot listen on {listen}: {e}")))?;
@@ -70,6 +73,7 @@ impl Server {
             requests,
             bodies: Room::new(models.settings().most_queued),
             uploads: Semaphore::new(1),
+            readers: Arc::new(Semaphore::new(models.settings().most_texts)),
             started: crate::now(),
         });
         Ok(Self { listener, router: api::router(app), models, tls })
@@ -128,8 +132,13 @@ impl Server {
         if tokio::time::timeout(grace, ending.closed()).await.is_err() {
             tracing::warn!("some requests did not end in time");
         }
-        let finished = tokio::task::spawn_blocking(move || models.finish()).await;
-        if finished.is_err() {
+        // On a thread of its own: requests that did not end may keep all others.
+        let (tell, finished) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            models.finish();
+            let _ = tell.send(());
+        });
+        if finished.await.is_err() {
             tracing::error!("the store was not closed well");
         }
     }

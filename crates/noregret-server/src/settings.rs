@@ -46,6 +46,8 @@ pub struct Settings {
     pub most_requests: usize,
     /// The most connections at a time.
     pub most_connections: usize,
+    /// The most texts (LIBSVM, VW, CSV) that come in at a time. Each has a thread, of which there are 512.
+    pub most_texts: usize,
     /// How long a client may let the server wait for the next bytes.
     pub patience: Duration,
     /// How many bytes of requests may wait to be learned.
@@ -81,6 +83,7 @@ impl Settings {
             most_model_memory: 1 << 30,
             most_requests: 1024,
             most_connections: 4096,
+            most_texts: 256,
             patience: Duration::from_secs(30),
             most_queued: 64 << 20,
             snapshot_bytes: 16 << 20,

@@ -4,6 +4,8 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -98,6 +100,60 @@ impl Followed {
     }
 }
 
+/// How much of a request that was answered already is read, and for how long, so that its stream ends as others do: there
+/// are clients that lose the answer when they are told to send no more.
+const REST: usize = 64 << 10;
+const REST_WAIT: Duration = Duration::from_secs(1);
+
+/// The body of a request, of which what nobody read is heard out.
+pub(crate) struct Heard(Option<Incoming>);
+
+impl Heard {
+    pub(crate) fn new(body: Incoming) -> Self {
+        Self(Some(body))
+    }
+}
+
+impl http_body::Body for Heard {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        self.0.as_mut().map_or(Poll::Ready(None), |body| Pin::new(body).poll_frame(cx))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(http_body::Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.as_ref().map_or_else(SizeHint::default, http_body::Body::size_hint)
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        let Some(mut body) = self.0.take().filter(|body| !http_body::Body::is_end_stream(body)) else {
+            return;
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let hear = async {
+                let mut heard = 0;
+                while heard < REST
+                    && let Some(Ok(frame)) = body.frame().await
+                {
+                    heard += frame.data_ref().map_or(0, Bytes::len);
+                }
+            };
+            let _ = tokio::time::timeout(REST_WAIT, hear).await;
+        });
+    }
+}
+
 struct FollowedBody {
     body: Body,
     /// What is left of the last piece of `body`.
@@ -168,7 +224,6 @@ impl http_body::Body for FollowedBody {
 mod tests {
     use super::*;
     use http_body::Body as _;
-    use http_body_util::BodyExt;
 
     #[tokio::test]
     async fn what_is_handed_over_and_not_taken_is_a_reason_and_what_is_not_there_is_none() {

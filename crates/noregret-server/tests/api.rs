@@ -121,6 +121,28 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     let example = json!({"examples": [good, good, {"features": {}, "label": 5}]});
     assert_eq!(client.post("/v1/models/m/learn", &example).json()["error"]["example"], 2);
     assert_eq!(client.request("POST", "/v1/models/m/learn", "image/png", b"x").status, 415);
+    let long = "n".repeat(1025);
+    for (format, text, found) in [
+        ("csv", format!("{long},label\nx,1\n"), "line 1: the name of a column has 1025 bytes"),
+        ("vw", format!("1 | a\n1 |{long} a b\n"), "line 2: a namespace has more than 1024 bytes"),
+        ("libsvm", "1 1:1 ".repeat(2000), "line 1: a line longer than 10000 bytes"),
+        (
+            "csv",
+            format!("a,label\n1,1\n{},1\n", "1".repeat(10_000)),
+            "line 3: a line longer than 10000 bytes",
+        ),
+    ] {
+        let path = format!("/v1/models/m/predict?format={format}");
+        let refused = client.send("POST", &path, &[], text.as_bytes()).unwrap();
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad_input"));
+        let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with(found), "{message}");
+    }
+    for path in ["/v1/models/%ff", "/v1/models/%ff/learn", "/v1/models/%c3/certificate"] {
+        let refused = client.get(path);
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad_name"));
+    }
+    assert_eq!(client.get("/v1/models/%6e%C3%BC").code(), "unknown_model");
     assert_eq!(client.post("/v1/models/none/learn", &good).code(), "unknown_model");
     assert_eq!(client.post("/v1/nothing", &good).code(), "unknown_path");
     assert_eq!(client.post("/v1/models", &good).code(), "unknown_method");
@@ -218,6 +240,8 @@ fn labels_may_come_later_and_count_at_the_score_that_was_told() {
     let short = client.post("/v1/models/m/predict", &json!({"indices": [0], "values": [3]})).ok();
     // Nothing is written in between: a record has the time at which it came, not that of the one before it.
     std::thread::sleep(Duration::from_millis(400));
+    let told = client.get("/v1/models/m").ok();
+    assert_eq!((&told["pending"], &told["expired"]), (&json!(0), &json!(1)), "without waiting for a record");
     let id = &short["predictions"][0]["id"];
     assert_eq!(
         client.post("/v1/models/m/label", &json!({"id": id, "label": 1})).code(),

@@ -54,6 +54,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     assert_eq!(refused, Some((503, "storage_failed".to_owned())), "after {learned}");
     assert_eq!(client.get("/v1/models/m").ok()["examples"], learned);
     assert_eq!(client.post("/v1/models/m/predict", &stream.example()).status, 200);
+    let ready = client.get("/readyz");
+    assert_eq!((ready.status, ready.code().as_str()), (503, "storage_failed"));
     server.stop();
     let again = Running::try_start(Settings::new(&target));
     if let Ok(server) = again {
@@ -140,12 +142,18 @@ fn a_file_that_was_cut_off_or_changed_is_told_and_never_served_as_whole() {
         std::fs::write(&path, &bytes).unwrap();
         match Running::try_start(Settings::new(folder.path())) {
             Err(message) => {
-                assert!(message.contains("noregret.redb") || message.contains("store"), "{message}");
+                assert!(message.contains("noregret.redb") && !message.contains("panicked"), "{message}");
                 told += 1;
             }
             Ok(server) => {
                 let answer = server.client().get("/v1/models/m");
                 match answer.status {
+                    // Not even its name can be read.
+                    404 => {
+                        let listed = server.client().get("/v1/models").ok();
+                        assert_eq!(listed["models"][0]["state"], "damaged", "{listed}");
+                        told += 1;
+                    }
                     // Changed where it does not matter.
                     200 => {
                         assert_eq!(answer.ok()["examples"], learned);

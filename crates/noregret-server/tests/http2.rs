@@ -241,3 +241,27 @@ async fn no_more_streams_than_are_allowed_and_no_larger_headers() {
     let refused = ask_with(&requests, asked, &json!({})).await;
     assert!(refused.as_ref().map_or(true, |(status, _)| *status == 431), "{refused:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_refused_may_end_the_request_and_is_not_told_to_stop() {
+    let (_folder, server, trusted) = served(|s| s);
+    let (requests, connection) = connect(server.address, &trusted, WINDOW).await;
+    for path in ["/v1/models/none/learn", "/v1/nothing", "/v1/models/none/model"] {
+        let mut requests = requests.clone().ready().await.unwrap();
+        let method = if path.ends_with("model") { "DELETE" } else { "POST" };
+        let (answer, mut send) = requests.send_request(request(method, path, &[]), false).unwrap();
+        let answer = answer.await.unwrap();
+        assert!(matches!(answer.status().as_u16(), 404 | 405));
+        let mut body = answer.into_body();
+        while let Some(piece) = body.data().await {
+            let _ = body.flow_control().release_capacity(piece.unwrap().len());
+        }
+        let told =
+            tokio::time::timeout(Duration::from_millis(200), std::future::poll_fn(|cx| send.poll_reset(cx)));
+        assert!(told.await.is_err(), "the stream was reset");
+        send.send_data(Bytes::from_static(b"{}"), true).unwrap();
+    }
+    assert_eq!(ask(&requests, "PUT", "/v1/models/m", &json!({})).await.0, 201);
+    drop(requests);
+    part(connection).await;
+}

@@ -261,3 +261,60 @@ fn who_reads_is_not_cut_off_however_little_there_is_to_read() {
         lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("data: "))).unwrap().unwrap();
     }
 }
+
+#[test]
+fn slow_texts_keep_nobody_else_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(Settings {
+        patience: Duration::from_secs(1),
+        grace: Duration::from_millis(100),
+        most_texts: 2,
+        ..Settings::new(folder.path())
+    });
+    let mut client = server.client();
+    client.put("/v1/models/m", &json!({})).ok();
+    let begin = || {
+        let mut slow = TcpStream::connect(server.address).unwrap();
+        let head = "POST /v1/models/m/learn?format=csv HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
+        slow.write_all(format!("{head}c\r\na,label\n1,1\n\r\n").as_bytes()).unwrap();
+        slow
+    };
+    let mut slow = [begin(), begin()];
+    let pace = std::thread::spawn(move || {
+        // One byte after the other, for longer than anybody is waited for.
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(100));
+            slow.iter_mut().for_each(|slow| drop(slow.write_all(b"1\r\n1\r\n")));
+        }
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    let text = client.send("POST", "/v1/models/m/predict?format=csv", &[], b"a\n1\n").unwrap();
+    assert_eq!((text.status, text.code().as_str()), (503, "busy"));
+    let example = json!({"features": {"a": 1}, "label": 1});
+    assert_eq!(client.post("/v1/models/m/predict", &example).status, 200);
+    let file = client.send("GET", "/v1/models/m/model", &[], b"").unwrap().body;
+    assert_eq!(client.send("PUT", "/v1/models/copy/model", &[], &file).unwrap().status, 201);
+    server.stop();
+    pace.join().unwrap();
+}
+
+#[test]
+fn who_is_refused_sees_why_also_when_all_is_sent_before_the_answer_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(Settings { most_body: 100_000, ..Settings::new(folder.path()) });
+    let mut client = server.client();
+    client.put("/v1/models/m", &json!({})).ok();
+    let example = "{\"features\": {\"a\": 1}, \"label\": 1}\n";
+    let stream = format!("{}{}", example.replace("1}", "7}"), example.repeat(400_000));
+    let large = format!("{{\"features\": {{\"a\": \"{}\"}}, \"label\": 1}}", "x".repeat(16 << 20));
+    for (path, body, status, code) in [
+        ("/v1/models/m/learn", &large, 413, "too_large"),
+        ("/v1/models/m/learn?format=ndjson", &stream, 400, "bad_label"),
+        ("/v1/models/none/learn", &large, 404, "unknown_model"),
+    ] {
+        for _ in 0..3 {
+            let answer = server.client().send("POST", path, &[], body.as_bytes()).unwrap();
+            assert_eq!((answer.status, answer.code().as_str()), (status, code));
+        }
+    }
+}

@@ -79,14 +79,16 @@ fn paced<T>(items: impl Stream<Item = T>) -> impl Stream<Item = T> {
 
 async fn told(handle: &Handle) -> Option<Value> {
     let point = handle.point().await.ok()?;
-    let (pending, counts) = handle.ask(|state| (state.pending(), state.counts.clone())).await.ok()?;
+    let now = crate::now();
+    let asked = handle.ask(move |state| (state.pending(now), state.counts.labelled)).await;
+    let ((pending, expired), labelled) = asked.ok()?;
     Some(json!({
         "name": handle.name,
         "point": point,
-        "examples_per_second": handle.throughput(crate::now()),
+        "examples_per_second": handle.throughput(now),
         "pending": pending,
-        "labelled": counts.labelled,
-        "expired": counts.expired,
+        "labelled": labelled,
+        "expired": expired,
         "errors": handle.recent_errors(),
     }))
 }

@@ -3,6 +3,7 @@
 use super::App;
 use crate::auth::Role;
 use crate::error::Refusal;
+use crate::stall::Unread;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -21,6 +22,7 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
     let name = model_name(request.uri().path());
     let origin = request.headers().get(header::ORIGIN).cloned();
     let long = has_long_body(request.headers());
+    let unread = request.extensions().get::<Unread>().cloned();
     let mut response = match admit(&app, &request, route.as_deref()) {
         Err(refusal) => refusal.into_response(),
         Ok(None) => preflight(),
@@ -36,6 +38,7 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
         if long {
             // The rest of the body may still be under way, so that nothing more can be asked here.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            unread.iter().for_each(Unread::set);
         }
         if let Some(handle) = name.and_then(|name| app.models.get(&name).ok()) {
             handle.note_error(&refusal, crate::now());
@@ -54,6 +57,29 @@ fn has_long_body(headers: &HeaderMap) -> bool {
 fn model_name(path: &str) -> Option<String> {
     let rest = path.strip_prefix("/v1/models/")?;
     Some(rest.split('/').next().unwrap_or(rest).to_owned())
+}
+
+/// Whether what a path means is UTF-8.
+fn is_text(path: &str) -> bool {
+    let digit = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16)).map(|d| d as u8);
+    let bytes = path.as_bytes();
+    if !bytes.contains(&b'%') {
+        return true;
+    }
+    let (mut at, mut meant) = (0, Vec::new());
+    while at < bytes.len() {
+        match (bytes[at], digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                meant.push(high << 4 | low);
+                at += 3;
+            }
+            (byte, ..) => {
+                meant.push(byte);
+                at += 1;
+            }
+        }
+    }
+    std::str::from_utf8(&meant).is_ok()
 }
 
 /// What a request needs to be allowed; nothing for those that everybody may ask.
@@ -81,6 +107,12 @@ type Permit<'a> = tokio::sync::SemaphorePermit<'a>;
 fn admit<'a>(app: &'a App, request: &Request, route: Option<&str>) -> Result<Option<Permit<'a>>, Refusal> {
     let headers = request.headers();
     app.check_origin(host(request), headers)?;
+    if !is_text(request.uri().path()) {
+        return Err(Refusal::bad(
+            "bad_name",
+            "the path is not text: expected UTF-8 behind its percent signs",
+        ));
+    }
     if request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return Ok(None);
     }
@@ -115,7 +147,7 @@ impl App {
                 if port.bytes().all(|b| b.is_ascii_digit()) { name } else { host }
             });
             let name = name.trim_start_matches('[').trim_end_matches(']');
-            if name != "localhost" && name.parse::<std::net::IpAddr>().is_err() {
+            if !name.eq_ignore_ascii_case("localhost") && name.parse::<std::net::IpAddr>().is_err() {
                 return forbid("without tokens the server is asked as localhost, or by its address");
             }
         }

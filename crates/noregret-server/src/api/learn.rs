@@ -211,7 +211,7 @@ pub(crate) async fn learn(
         }
         Format::Ndjson => lines(&app, &handle, body, &mut pieces).await?,
         Format::Text(format) => {
-            let mut parts = read_text(&app, &handle, body, format, asked.said(), true);
+            let mut parts = read_text(&app, &handle, body, format, asked.said(), true).await?;
             while let Some(part) = parts.recv().await {
                 let parsed = part.map_err(|r| pieces.place(r))?;
                 pieces.send(parsed).await?;
@@ -222,21 +222,27 @@ pub(crate) async fn learn(
 }
 
 /// Reads a body by the library's readers, on a thread that may wait, at most two pieces ahead.
-pub(super) fn read_text(
+pub(super) async fn read_text(
     app: &Arc<App>,
     handle: &Arc<Handle>,
     body: Body,
     format: String,
     said: text::Said,
     learning: bool,
-) -> mpsc::Receiver<Result<Parsed, Refusal>> {
+) -> Result<mpsc::Receiver<Result<Parsed, Refusal>>, Refusal> {
     let (send, parts) = mpsc::channel(1);
     let (app, handle) = (app.clone(), handle.clone());
-    let body = Piped::new(body, app.models.settings().patience);
+    let patience = app.models.settings().patience;
+    let place = tokio::time::timeout(patience, app.readers.clone().acquire_owned()).await.map_err(|_| {
+        let message = "as many texts as can be read at a time are coming in; ask again, or send JSON";
+        Refusal::unavailable("busy", message)
+    })?;
+    let body = Piped::new(body, patience);
     tokio::task::spawn_blocking(move || {
-        let about = handle.about();
-        let opened = handle.with_context(&about, app.models.settings().most_features, learning, |context| {
-            text::Reader::open(body, &format, said, &about.reading, context)
+        let _place = place;
+        let (about, settings) = (handle.about(), app.models.settings());
+        let opened = handle.with_context(&about, settings.most_features, learning, |context| {
+            text::Reader::open(body, &format, said, &about.reading, context, settings.most_body)
         });
         let mut reader = match opened {
             Ok(Some(reader)) => reader,
@@ -258,7 +264,7 @@ pub(super) fn read_text(
             }
         }
     });
-    parts
+    Ok(parts)
 }
 
 /// Learns a stream of JSON lines.

@@ -41,6 +41,8 @@ pub struct App {
     pub bodies: Room,
     /// Model files are large: one at a time is taken in.
     pub uploads: Semaphore,
+    /// Each text that is being read has a thread; others need some too.
+    pub readers: Arc<Semaphore>,
     /// When the server started, in milliseconds since 1970.
     pub started: u64,
 }

@@ -184,18 +184,19 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<ModelsTold> {
 
 async fn description(app: &App, name: &str) -> Result<Json<ModelTold>, Refusal> {
     let handle = app.models.get(name)?;
-    let (counts, pending, (summary, sources, heaviest), space) = handle
-        .ask(|state| (state.counts.clone(), state.pending() as u64, told(state), state.space()))
+    let now = crate::now();
+    let (counts, (pending, expired), (summary, sources, heaviest), space) = handle
+        .ask(move |state| (state.counts.clone(), state.pending(now), told(state), state.space()))
         .await?;
     Ok(Json(ModelTold {
         name: handle.name.clone(),
         created: handle.created,
         features: space.map(|space| space.words().to_owned()),
-        examples_per_second: handle.throughput(crate::now()),
+        examples_per_second: handle.throughput(now),
         pending,
         predicted: counts.predicted,
         labelled: counts.labelled,
-        expired: counts.expired,
+        expired,
         dropped: counts.dropped,
         refused: counts.refused,
         sources,

@@ -46,7 +46,7 @@ pub(crate) async fn predict(
     let mut predictions = Vec::new();
     match asked.format(&headers)? {
         Format::Text(format) => {
-            let mut parts = read_text(&app, &handle, body, format, asked.said(), false);
+            let mut parts = read_text(&app, &handle, body, format, asked.said(), false).await?;
             while let Some(part) = parts.recv().await {
                 answer(&app, &handle, &part?, &mut predictions)?;
                 let engine = &handle.published.load().engine;
@@ -142,7 +142,8 @@ fn remember(
     classes: usize,
 ) -> bool {
     let settings = app.models.settings();
-    let deadline = crate::now() + settings.label_ttl.as_millis() as u64;
+    let ttl = u64::try_from(settings.label_ttl.as_millis()).unwrap_or(u64::MAX);
+    let deadline = crate::now().saturating_add(ttl);
     let block = &parsed.block;
     let space = parsed.space.unwrap_or(Space::Names);
     let each = scores.chunks_exact(classes + 1);

@@ -9,7 +9,7 @@ mod quick;
 
 pub use label::Said;
 
-use super::{Context, Maker, Parsed};
+use super::{Context, Maker, NAMES_PER_BYTE, Parsed};
 use crate::command::Space;
 use crate::error::Refusal;
 use features::Node;
@@ -36,6 +36,7 @@ pub fn line<'a>(maker: Maker<'a>, text: &[u8]) -> Result<Maker<'a>, Refusal> {
 
 /// One example, or several where that is allowed.
 fn read<'a>(mut maker: Maker<'a>, text: &[u8], several: bool) -> Result<Maker<'a>, Refusal> {
+    maker.room = maker.room.saturating_add(NAMES_PER_BYTE * text.len());
     let mark = maker.mark();
     if quick::read(&mut maker, text, several).is_some() {
         return Ok(maker);

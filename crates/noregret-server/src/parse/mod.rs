@@ -70,7 +70,21 @@ pub struct Maker<'a> {
     context: &'a Context<'a>,
     parsed: Parsed,
     scratch: Scratch<f64>,
+    /// How many more bytes of names may be handed on.
+    room: usize,
 }
+
+/// How long the name may be that stands before those of many features: a path of JSON, a column of a CSV, a namespace of
+/// VW. A short text could otherwise stand for names of any length.
+pub(crate) const LONGEST_PREFIX: usize = 1024;
+
+/// How many bytes of names a text of some length may bring: more than any that is meant well. Those beyond are not told
+/// in reports, until they come again.
+pub(crate) fn room_for_names(text: usize) -> usize {
+    (NAMES_PER_BYTE * text).saturating_add(1 << 20)
+}
+
+pub(crate) const NAMES_PER_BYTE: usize = 16;
 
 /// How much a maker had made.
 #[derive(Clone, Copy)]
@@ -82,12 +96,13 @@ struct Mark {
     space: Option<Space>,
     predict: bool,
     id: Option<bool>,
+    room: usize,
 }
 
 impl<'a> Maker<'a> {
     /// No row yet.
     pub fn new(context: &'a Context<'a>) -> Self {
-        Self { context, parsed: Parsed::default(), scratch: Scratch::default() }
+        Self { context, parsed: Parsed::default(), scratch: Scratch::default(), room: room_for_names(0) }
     }
 
     /// How many rows there are.
@@ -120,12 +135,22 @@ impl<'a> Maker<'a> {
     fn mark(&self) -> Mark {
         let Parsed { block, space, names, predict, id } = &self.parsed;
         let [features, weights, names] = [block.indices.len(), block.weights.len(), names.len()];
-        Mark { rows: self.len(), features, weights, names, space: *space, predict: *predict, id: *id }
+        Mark {
+            rows: self.len(),
+            features,
+            weights,
+            names,
+            space: *space,
+            predict: *predict,
+            id: *id,
+            room: self.room,
+        }
     }
 
     /// Unmakes what was made since.
     fn go_back(&mut self, mark: Mark) {
-        let Mark { rows, features, weights, names, space, predict, id } = mark;
+        let Mark { rows, features, weights, names, space, predict, id, room } = mark;
+        self.room = room;
         let block = &mut self.parsed.block;
         block.offsets.truncate(rows + 1);
         block.indices.truncate(features);
@@ -155,7 +180,12 @@ impl<'a> Maker<'a> {
             return Err(self.refuse("bad_feature", format!("the feature `{name}` is unknown to the model")));
         };
         self.place(place, value)?;
-        if column.is_none() && self.context.learning && !(self.context.has_name)(place) {
+        if column.is_none()
+            && self.context.learning
+            && name.len() <= self.room
+            && !(self.context.has_name)(place)
+        {
+            self.room -= name.len();
             self.parsed.names.push((place, name.into()));
         }
         Ok(())

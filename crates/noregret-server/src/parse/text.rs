@@ -1,6 +1,6 @@
 //! LIBSVM, VW and CSV by the library's own readers, from a body that is still coming in.
 
-use super::Context;
+use super::{Context, LONGEST_PREFIX, room_for_names};
 use crate::command::Space;
 use crate::error::Refusal;
 use crate::parse::Parsed;
@@ -74,6 +74,7 @@ impl Reader {
         said: Said,
         reading: &Reading,
         context: &Context<'_>,
+        longest_line: usize,
     ) -> Result<Option<Self>, Refusal> {
         let Some(&(_, space)) = FORMATS.iter().find(|(name, _)| *name == format) else {
             let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
@@ -101,7 +102,7 @@ impl Reader {
         };
         let source = Source::from_reader(body, std::sync::Arc::default());
         let source = source.map_err(|e| failed(e.into(), 1))?;
-        let mut chunker = Chunker::new(source, PIECE, entry.quoted);
+        let mut chunker = Chunker::new(source, PIECE, entry.quoted).longest(longest_line);
         let Some(chunk) = chunker.next(Vec::new()).map_err(|f| failed(f, 1))? else { return Ok(None) };
         let opened = (entry.open)(&options, &chunk);
         let Opened { decoder, header_bytes, header_lines } = opened.map_err(|error| match error {
@@ -110,6 +111,10 @@ impl Reader {
             OpenError::Failure(failure) => failed(failure, 1),
         })?;
         let columns = if hashing { decoder.schema().columns } else { Vec::new() };
+        if let Some(name) = decoder.schema().columns.iter().find(|name| name.len() > LONGEST_PREFIX) {
+            let found = format!("the name of a column has {} bytes", name.len());
+            return Err(refuse(1, &format!("{found}, expected at most {LONGEST_PREFIX}: use shorter names")));
+        }
         let places: Option<Vec<u32>> =
             columns.iter().map(|name| context.schema.hashed(name.as_bytes())).collect();
         let names =
@@ -139,6 +144,11 @@ impl Reader {
                 None => return Ok(None),
             },
         };
+        if let Some(at) = long_namespace(&chunk[start..]).filter(|_| self.space == Space::Vw) {
+            let line = self.line + chunk[start..start + at].iter().filter(|b| **b == b'\n').count() as u64;
+            let found = format!("a namespace has more than {LONGEST_PREFIX} bytes");
+            return Err(refuse(line, &format!("{found}, which is all that is allowed: use a shorter name")));
+        }
         let mut block = Block::<f64>::new();
         let Found { lines, mut names, problem, .. } =
             self.decoder.decode_f64(&chunk[start..], &mut block, &mut self.scratch);
@@ -168,8 +178,29 @@ impl Reader {
             block = rehashed(block, places, self.limit, &mut self.scratch)
                 .map_err(|(row, message)| refuse(line, &message).at(row))?;
         }
+        let mut room = room_for_names(chunk.len());
+        names.retain(|(_, name)| {
+            let fits = name.len() <= room;
+            room -= if fits { name.len() } else { 0 };
+            fits
+        });
         Ok(Some(Parsed { block, space: Some(self.space), names, predict: false, id: None }))
     }
+}
+
+/// Where a namespace of VW begins that is too long. Looks at few of the bytes where no word is that long.
+fn long_namespace(text: &[u8]) -> Option<usize> {
+    let ends = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'|' | b':');
+    // What is before has been looked at.
+    let mut from = 0;
+    while let Some(window) = text.get(from..=from + LONGEST_PREFIX) {
+        from += match window.iter().rposition(ends) {
+            Some(last) => last + 1,
+            None if from > 0 && text[from - 1] == b'|' => return Some(from),
+            None => text[from..].iter().position(ends)? + 1,
+        };
+    }
+    None
 }
 
 /// Rows with columns first and hashed names after them, as rows with all names hashed.
@@ -200,4 +231,24 @@ fn rehashed(
         out.offsets.push(out.indices.len());
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_that_is_too_long_is_found_and_other_words_may_be_as_long_as_they_like() {
+        let long = "n".repeat(LONGEST_PREFIX + 1);
+        let fits = &long[1..];
+        for before in ["", "1 |a b c\n", &format!("1 |a {long} {fits}:1 |{fits} x\n")] {
+            for after in ["", " a b", ":2 a", "\n1 | a", "|b"] {
+                assert_eq!(long_namespace(format!("{before}1 |{fits}{after}").as_bytes()), None);
+                let found = long_namespace(format!("{before}1 |{long}{after}").as_bytes());
+                assert_eq!(found, Some(before.len() + 3));
+            }
+        }
+        assert_eq!(long_namespace(format!("1 | {long}").as_bytes()), None);
+        assert_eq!(long_namespace(long.as_bytes()), None);
+    }
 }

@@ -67,9 +67,12 @@ impl History {
         let (examples, (seen, noted)) = (examples(engine), self.last);
         let grown = examples >= seen + 1 + seen / 64;
         let old = examples > seen && time >= noted + MILLISECONDS;
-        if !(grown || old) || time < noted + pace(engine) {
+        // Where the clock was set back, the time of the last point is as good as any: points are in its order.
+        let behind = time < noted;
+        if !(grown || old) || (!behind && time < noted + pace(engine)) {
             return;
         }
+        let time = time.max(noted);
         self.last = (examples, time);
         self.points.push(Point::now(engine, time));
         if self.points.len() > MOST {
@@ -79,5 +82,27 @@ impl History {
                 k % 2 == 1
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use noregret::engine::{Config, Engine};
+    use noregret::example::Block;
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_end_the_curves() {
+        let mut pupil = Pupil::One(Box::new(Engine::new(Config::new("auto", "logistic")).unwrap()));
+        let mut history = History::default();
+        let day = 24 * 60 * 60 * 1000;
+        for k in 0..40 {
+            let Pupil::One(engine) = &mut pupil else { unreachable!() };
+            engine.learn(Block::<f32>::from_rows(&[(1.0, vec![(200_000, 1.0)])]).rows()).unwrap();
+            let set_back = if k < 20 { 0 } else { day };
+            history.note(&pupil, 2 * day + 1000 * k - set_back);
+        }
+        assert_eq!(history.points().last().map(|p| p.examples), Some(40));
+        assert!(history.points().is_sorted_by_key(|p| p.time));
     }
 }

@@ -99,9 +99,11 @@ impl State {
         self.history.points()
     }
 
-    /// How many predictions wait for their labels.
-    pub fn pending(&self) -> usize {
-        self.pending.len()
+    /// How many predictions wait for their labels now, and how many have done so for too long, ever. The next record
+    /// gives them up; nobody has to wait for that to be told.
+    pub fn pending(&self, now: u64) -> (u64, u64) {
+        let overdue = self.pending.overdue(now) as u64;
+        (self.pending.len() as u64 - overdue, self.counts.expired + overdue)
     }
 
     /// What kind of features it has, once that is known.

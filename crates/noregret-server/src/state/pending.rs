@@ -62,6 +62,12 @@ impl Pending {
         expired
     }
 
+    /// How many would be given up now.
+    pub(crate) fn overdue(&self, now: u64) -> usize {
+        let rows = self.order.iter().map(|id| self.rows.get(id));
+        rows.take_while(|row| row.is_none_or(|row| row.deadline < now)).flatten().count()
+    }
+
     pub(crate) fn get(&self, id: u64, now: u64) -> Option<&Predicted> {
         self.rows.get(&id).filter(|row| row.deadline >= now)
     }

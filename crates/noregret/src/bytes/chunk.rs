@@ -47,6 +47,7 @@ impl Failure {
 pub struct Chunker {
     source: Source,
     size: usize,
+    longest: usize,
     quoted: bool,
     /// The beginning of a record whose end has not been seen.
     carry: Vec<u8>,
@@ -61,11 +62,20 @@ impl Chunker {
         Self {
             source,
             size: size.clamp(1, LONGEST_LINE),
+            longest: LONGEST_LINE,
             quoted,
             carry: Vec::new(),
             ended: false,
             failure: None,
         }
+    }
+
+    /// Refuses records longer than this many bytes, if that is less than [`LONGEST_LINE`].
+    #[must_use]
+    pub fn longest(mut self, bytes: usize) -> Self {
+        self.longest = bytes.clamp(1, LONGEST_LINE);
+        self.size = self.size.min(self.longest);
+        self
     }
 
     /// The next chunk, in `buffer`, whose contents are forgotten; `None` after the last. A failure
@@ -112,15 +122,18 @@ impl Chunker {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if filled > LONGEST_LINE {
+            if filled > self.longest {
                 self.ended = true;
                 let quotes = if self.quoted { " (or a quote is never closed)" } else { "" };
+                let most = match self.longest {
+                    bytes if bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+                    bytes => format!("{bytes} bytes"),
+                };
                 return Err(Failure::Bad(format!(
-                    "a line longer than {} MiB{quotes}; expected one example a line: is this a text file?",
-                    LONGEST_LINE >> 20
+                    "a line longer than {most}{quotes}; expected one example a line: is this a text file?"
                 )));
             }
-            let length = (buffer.len() * 2).min(LONGEST_LINE + 1);
+            let length = (buffer.len() * 2).min(self.longest + 1);
             buffer.resize(length, 0);
         }
     }
@@ -211,6 +224,29 @@ mod tests {
     fn lines(n: usize) -> Vec<u8> {
         let digits = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         (0..n).flat_map(|i| format!("{} 1:{}\n", i % 2, digits(i)).into_bytes()).collect()
+    }
+
+    #[test]
+    fn lines_longer_than_was_said_are_refused_and_others_are_not() {
+        for length in [1, 99, 100, 101, 5000] {
+            let text = format!("a\n{}\nb\n", "x".repeat(length));
+            let mut chunker = Chunker::new(source(text.clone()), 1 << 18, false).longest(100);
+            let (mut found, mut failure) = (Vec::new(), None);
+            loop {
+                match chunker.next(Vec::new()) {
+                    Ok(Some(chunk)) => found.extend(chunk),
+                    Ok(None) => break,
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if length <= 100 {
+                assert!(failure.is_none() && found == text.as_bytes(), "{length}");
+            } else {
+                let Some(Failure::Bad(message)) = failure else { panic!("{length}: {failure:?}") };
+                assert!(message.starts_with("a line longer than 100 bytes"), "{message}");
+                assert_eq!(found, b"a\n");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The features of an example: an object of names and values, with more of them below.
 
 use super::Walk;
+use crate::parse::LONGEST_PREFIX;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -29,6 +30,15 @@ impl Node<'_, '_> {
         self.0.depth += 1;
         if self.0.depth > DEEPEST {
             let message = format!("the features are nested deeper than {DEEPEST}");
+            let refusal = self.0.maker.refuse("bad_feature", message);
+            return Err(self.0.stop(refusal));
+        }
+        if self.0.path.len() > LONGEST_PREFIX {
+            let message = format!(
+                "a name with more below it has {} bytes, expected at most {LONGEST_PREFIX}, the names above it included: \
+                 use shorter names",
+                self.0.path.len()
+            );
             let refusal = self.0.maker.refuse("bad_feature", message);
             return Err(self.0.stop(refusal));
         }

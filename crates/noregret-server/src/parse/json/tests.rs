@@ -1,4 +1,5 @@
 use super::*;
+use crate::parse::LONGEST_PREFIX;
 use noregret::example::names::Schema;
 use proptest::prelude::*;
 
@@ -160,4 +161,23 @@ fn the_usual_request_is_read_quickly() {
     ] {
         assert!(quick::read(&mut Maker::new(&context), text.as_bytes(), true).is_some(), "{text}");
     }
+}
+
+#[test]
+fn a_short_text_does_not_stand_for_long_names() {
+    let leaves = |count: usize| (0..count).map(|k| format!("\"a{k}\":1")).collect::<Vec<_>>().join(",");
+    let nested = |length: usize, count: usize| {
+        format!(r#"{{"features": {{"{}": {{{}}}}}, "label": 1}}"#, "k".repeat(length), leaves(count))
+    };
+    let refusal = read(&nested(LONGEST_PREFIX + 1, 1)).map(drop).unwrap_err();
+    assert_eq!((refusal.code, refusal.example), ("bad_feature", Some(0)));
+    assert!(refusal.message.contains("1025 bytes, expected at most 1024"), "{}", refusal.message);
+    // Nothing is above a name of this length, so that it is as long as its text.
+    assert!(read(&format!(r#"{{"features": {{"{}": 1}}, "label": 1}}"#, "k".repeat(9000))).is_ok());
+    let text = nested(LONGEST_PREFIX, 20_000);
+    let context = Context { most_features: 100_000, ..context(&|_| false) };
+    let parsed = body(&context, text.as_bytes()).unwrap();
+    let bytes: usize = parsed.names.iter().map(|(_, name)| name.len()).sum();
+    assert!(parsed.block.indices.len() > 18_000, "every feature counts");
+    assert!(bytes > 1 << 20 && bytes <= (1 << 20) + NAMES_PER_BYTE * text.len(), "{bytes} of names");
 }
