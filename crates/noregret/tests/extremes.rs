@@ -319,6 +319,22 @@ fn a_fortune_won_and_lost_does_not_break_the_coins_bound() {
     }
 }
 
+#[test]
+fn the_excess_is_not_told_over_a_ball_that_the_examples_chose() {
+    let rows: Vec<Row> = (0..100)
+        .map(|k| (if k % 3 == 0 { 1.0 } else { -1.0 }, 1.0, vec![(0, f64::from(k % 5) / 5.0)]))
+        .collect();
+    let excess = |radius: Option<f64>| {
+        let mut config = Config::new("strongly-convex-ogd", "hinge");
+        (config.l2, config.comparator, config.radius) = (Some(0.1), Some("l2".to_owned()), radius);
+        let risk = run(&config, &rows, 1).engine.risk();
+        assert!(risk.at_most.is_some(), "{risk:?}");
+        risk.excess_at_most
+    };
+    assert!(excess(Some(1.0)).is_some());
+    assert_eq!(excess(None), None);
+}
+
 /// Gradients that climb in steps of 1 and come down in steps of 2: their sum is 0, so that 0 is the best model of the
 /// smallest ball and the theorems are equalities. The roundings of the way up do not cancel on the way down.
 #[test]
