@@ -126,6 +126,25 @@ fn a_perceptron_resumed_after_several_passes_has_no_mistake_bound() {
 }
 
 #[test]
+fn a_feature_that_no_row_has_is_part_of_the_simplex() {
+    let folder = Folder::new();
+    let (data, told) = (folder.path("s.svm"), folder.path("s.json"));
+    std::fs::write(&data, "1 1:1 2:2\n1 1:1 2:3\n").unwrap();
+    // u = (1, 0) loses 1 a row; where there is a third feature, u = (0, 0, 1) loses nothing.
+    for (dimension, best) in [("2", 1.0), ("3", 0.0)] {
+        let simplex = ["--loss", "linear", "--comparator", "simplex", "--radius", "1", "--no-bias"];
+        let audit = ["audit", &data, "--dimension", dimension, "--quiet", "--json", &told];
+        noregret(&[&audit[..], &simplex].concat()).success();
+        let found = &read(&told)["best"];
+        assert!(
+            number(&found["at_least"]) <= best && best <= number(&found["at_most"]),
+            "{dimension}: {found}"
+        );
+        assert!(number(&found["at_most"]) - number(&found["at_least"]) < 1e-9, "{dimension}: {found}");
+    }
+}
+
+#[test]
 fn files_that_do_not_fit_are_read_again_with_the_same_answer() {
     let folder = Folder::new();
     let mut held = folder.audit(&["--loss", "logistic", "--radius", "3"]);
