@@ -95,6 +95,56 @@ fn a_perceptron_gets_its_mistake_bound() {
 }
 
 #[test]
+fn a_mistake_bound_speaks_of_the_weight_of_the_mistakes() {
+    let folder = Folder::new();
+    let (data, run, told) = (folder.path("w.csv"), folder.path("w.json"), folder.path("told.json"));
+    // Every row is a mistake, the first one counts 0: 40 mistakes, of weight 0.39.
+    let rows = (0..40).map(|k| format!("{},{},1\n", k % 2, if k == 0 { "0" } else { "0.01" }));
+    std::fs::write(&data, "y,c,x\n".to_owned() + &rows.collect::<String>()).unwrap();
+    let columns = ["--label", "y", "--weight", "c", "--no-bias"];
+    let learn = ["learn", &data, "--learner", "perceptron", "--loss", "hinge", "--quiet", "--json", &run];
+    noregret(&[&learn[..], &columns].concat()).success();
+    assert_eq!(read(&run)["mistakes"], 40);
+    let audit = ["audit", &data, "--run", &run, "--radius", "0.1,1", "--json", &told];
+    let said = noregret(&[&audit[..], &columns[..4]].concat()).success();
+    let said = String::from_utf8(said.get_output().stdout.clone()).unwrap();
+    assert!(said.contains("mistakes           of weight 0.3900, at most 0.39"), "{said}");
+    let bound = &read(&told)["bound"];
+    assert!((number(&bound["mistakes"]) - 0.39).abs() < 1e-12, "{bound}");
+    assert!(number(&bound["mistakes"]) <= number(&bound["mistakes_at_most"]), "{bound}");
+}
+
+#[test]
+fn a_perceptron_resumed_after_several_passes_has_no_mistake_bound() {
+    let folder = Folder::new();
+    let (data, model) = (folder.path("data.svm"), folder.path("p.model"));
+    folder.learn(&["--learner", "perceptron", "--passes", "3", "--model", &model]);
+    let run = folder.path("resumed.json");
+    noregret(&["learn", &data, "--resume", &model, "--quiet", "--json", &run]).success();
+    let audit = folder.audit(&["--run", &run, "--radius", "1,3"]);
+    assert_eq!(audit["bound"], Value::Null);
+}
+
+#[test]
+fn a_feature_that_no_row_has_is_part_of_the_simplex() {
+    let folder = Folder::new();
+    let (data, told) = (folder.path("s.svm"), folder.path("s.json"));
+    std::fs::write(&data, "1 1:1 2:2\n1 1:1 2:3\n").unwrap();
+    // u = (1, 0) loses 1 a row; where there is a third feature, u = (0, 0, 1) loses nothing.
+    for (dimension, best) in [("2", 1.0), ("3", 0.0)] {
+        let simplex = ["--loss", "linear", "--comparator", "simplex", "--radius", "1", "--no-bias"];
+        let audit = ["audit", &data, "--dimension", dimension, "--quiet", "--json", &told];
+        noregret(&[&audit[..], &simplex].concat()).success();
+        let found = &read(&told)["best"];
+        assert!(
+            number(&found["at_least"]) <= best && best <= number(&found["at_most"]),
+            "{dimension}: {found}"
+        );
+        assert!(number(&found["at_most"]) - number(&found["at_least"]) < 1e-9, "{dimension}: {found}");
+    }
+}
+
+#[test]
 fn files_that_do_not_fit_are_read_again_with_the_same_answer() {
     let folder = Folder::new();
     let mut held = folder.audit(&["--loss", "logistic", "--radius", "3"]);

@@ -439,9 +439,11 @@ impl Engine {
             return first.risk.clone();
         }
         let book = self.whole_book();
-        let (comparator, _) = self.comparator();
+        let (comparator, from) = self.comparator();
         let regret = match comparator {
             Comparator::Ridge { .. } | Comparator::Linf { .. } => None,
+            // The best of a ball that the examples chose is no fixed model, and the inequality is for those.
+            _ if from == Some("model") => None,
             Comparator::L2 { radius } | Comparator::L1 { radius } | Comparator::Simplex { radius, .. } => {
                 self.certificate().map(|c| (c.regret_at_most, radius))
             }

@@ -319,6 +319,54 @@ fn a_fortune_won_and_lost_does_not_break_the_coins_bound() {
     }
 }
 
+#[test]
+fn the_excess_is_not_told_over_a_ball_that_the_examples_chose() {
+    let rows: Vec<Row> = (0..100)
+        .map(|k| (if k % 3 == 0 { 1.0 } else { -1.0 }, 1.0, vec![(0, f64::from(k % 5) / 5.0)]))
+        .collect();
+    let excess = |radius: Option<f64>| {
+        let mut config = Config::new("strongly-convex-ogd", "hinge");
+        (config.l2, config.comparator, config.radius) = (Some(0.1), Some("l2".to_owned()), radius);
+        let risk = run(&config, &rows, 1).engine.risk();
+        assert!(risk.at_most.is_some(), "{risk:?}");
+        risk.excess_at_most
+    };
+    assert!(excess(Some(1.0)).is_some());
+    assert_eq!(excess(None), None);
+}
+
+/// Gradients that climb in steps of 1 and come down in steps of 2: their sum is 0, so that 0 is the best model of the
+/// smallest ball and the theorems are equalities. The roundings of the way up do not cancel on the way down.
+#[test]
+fn roundings_that_add_up_do_not_break_a_bound_that_is_met_with_equality() {
+    let constant = ("schedule", "constant");
+    let mut raised = 0;
+    for (n, y) in [(400, 1.0), (30_000, 1.0), (30_000, 0.1)] {
+        let up = (0..n).map(|_| (y, 1.0, vec![(0, 1.0)]));
+        let rows: Vec<Row> = up.chain((0..n / 2).map(|_| (-2.0 * y, 1.0, vec![(0, 1.0)]))).collect();
+        for (name, given) in [
+            ("ogd", vec![("eta", "1.1"), constant]),
+            ("ogd", vec![("eta", "0.7"), constant]),
+            ("truncated-gradient", vec![("eta", "0.7"), ("lambda1", "0"), constant]),
+            ("ftrl", vec![("alpha", "3"), ("ball", "no")]),
+        ] {
+            let mut config = Config::new(name, "linear");
+            given.iter().for_each(|(key, value)| config.give(key, value).unwrap());
+            (config.bias, config.radius) = (false, Some(1e-9));
+            let run = run(&config, &rows, 1);
+            let lost: Sum = rows.iter().zip(&run.z).map(|((y, _, _), z)| y * z).collect();
+            let stated = run.engine.bound().unwrap();
+            let (bound, lost) = (stated.regret_at_most.unwrap(), lost.value() / rows.len() as f64);
+            assert!(lost <= bound, "{name} {given:?}: {lost:e} {bound:e}");
+            // It is rounding that is added, and no more.
+            let more = stated.constants.get("raised").unwrap_or(0.0) / rows.len() as f64;
+            assert!(more <= 1e-7 * bound, "{name} {given:?}: {more:e} {bound:e}");
+            raised += u32::from(more > 0.0);
+        }
+    }
+    assert!(raised > 3, "the stream tests nothing");
+}
+
 /// Weights at the end of f64 lose their digits when they are multiplied, whatever long rows make of them then.
 #[test]
 fn weights_at_the_end_of_the_numbers_prove_nothing_untrue() {

@@ -14,7 +14,7 @@ use noregret::example::Reader;
 use noregret::example::reader::{CHUNK_BYTES, Next};
 use noregret::model::Model;
 use noregret::regret::audit::{Auditor, Files, Search, Status};
-use noregret::regret::comparator;
+use noregret::regret::{Comparator, comparator};
 use noregret::report::progress::decimal;
 use setting::{Run, Setting};
 use std::cell::Cell;
@@ -112,10 +112,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
             Next::Pending | Next::End => break None,
         }
     };
-    let mut setting = Setting::new(matches, first.as_ref(), past.as_ref(), model.as_ref())?;
-    if reader.options().dimension.is_some() {
-        setting.complete();
-    }
+    let setting = Setting::new(matches, first.as_ref(), past.as_ref(), model.as_ref())?;
+    // By a flag, or by a cache.
+    let features = reader.options().dimension;
     screen.start_bar(reader.bytes_total());
     let megabytes = *matches.get_one::<u64>("memory").expect("clap has a default");
     let budget = usize::try_from(megabytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
@@ -152,8 +151,14 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
     let most_sweeps = matches
         .get_one::<u64>("max-sweeps")
         .map_or(usize::MAX, |n| usize::try_from(*n).unwrap_or(usize::MAX));
+    // A feature that no row has is part of the simplex too, and loses nothing.
+    let all_seen = features.is_some_and(|n| n as usize == auditor.dimension());
     let mut brackets = Vec::new();
     for class in &setting.classes {
+        let class = match *class {
+            Comparator::Simplex { radius, .. } => Comparator::Simplex { radius, complete: all_seen },
+            other => other,
+        };
         let name = class.radius().map_or(String::new(), |r| format!(" {r}"));
         screen.say(&format!("{}{name}", class.name()));
         screen.say("    sweeps     at least      at most");
@@ -173,7 +178,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<u8> {
         };
         let start = brackets.last().map(|b: &noregret::regret::audit::Bracket| &b.u).or(given.as_ref());
         let search = Search { tolerance, most_sweeps, start };
-        let bracket = auditor.bracket(*class, &search, &mut watch)?;
+        let bracket = auditor.bracket(class, &search, &mut watch)?;
         if last != Some(bracket.sweeps) {
             let s = Status { at_least: bracket.at_least, at_most: bracket.at_most, sweeps: bracket.sweeps };
             screen.say(&line(&s));

@@ -40,13 +40,18 @@ impl Engine {
 
     /// What the learner's theorem says of the first pass.
     pub fn bound(&self) -> Option<Stated> {
-        self.bound_for(&self.comparator().0)
+        let (comparator, from) = self.comparator();
+        self.state(&comparator, || self.certificate_for(&comparator, from).map(|c| c.regret_at_most))
     }
 
-    /// The same against a class that has been asked for already.
-    pub fn bound_for(&self, comparator: &Comparator) -> Option<Stated> {
+    /// The same against a class whose certificate has been asked for already.
+    pub(crate) fn bound_for(&self, comparator: &Comparator, certified: Option<f64>) -> Option<Stated> {
+        self.state(comparator, || certified)
+    }
+
+    fn state(&self, comparator: &Comparator, certified: impl FnOnce() -> Option<f64>) -> Option<Stated> {
         let n = self.whole_book().weight.value();
         let theorem = self.first.as_ref().map_or_else(|| self.theorem(), |first| first.theorem.clone());
-        (n > 0.0).then(|| bound::state(theorem, comparator, n))
+        (n > 0.0).then(|| bound::state(theorem, comparator, n, certified))
     }
 }

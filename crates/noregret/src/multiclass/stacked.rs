@@ -506,7 +506,8 @@ impl Scheme for Stacked {
         let n = self.book.weight.value();
         let mut theorem = self.first_theorem.clone().unwrap_or_else(|| self.theorem());
         theorem.constants.set("T", self.book.rounds as f64).set("longest", self.book.longest_squared.sqrt());
-        (n > 0.0).then(|| bound::state(theorem, &self.class().0, n))
+        let certified = || self.certificate().map(|c| c.regret_at_most);
+        (n > 0.0).then(|| bound::state(theorem, &self.class().0, n, certified))
     }
 
     fn comparator(&self) -> (Comparator, Option<&'static str>) {

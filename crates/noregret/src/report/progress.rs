@@ -52,6 +52,7 @@ impl Told for Engine {
         let book = self.whole_book();
         let (comparator, radius_from) = self.comparator();
         let certificate = self.certificate_for(&comparator, radius_from);
+        let regret_at_most = certificate.as_ref().map(|c| c.regret_at_most);
         ProgressRow {
             examples: self.examples(),
             average_loss: book.average_loss(),
@@ -59,8 +60,8 @@ impl Told for Engine {
             since_last: None,
             radius: certificate.as_ref().and_then(|c| c.radius),
             best_at_least: certificate.as_ref().map(|c| c.best_at_least),
-            regret_at_most: certificate.as_ref().map(|c| c.regret_at_most),
-            bound: self.bound_for(&comparator).and_then(|b| b.regret_at_most),
+            regret_at_most,
+            bound: self.bound_for(&comparator, regret_at_most).and_then(|b| b.regret_at_most),
             error_rate: self.tally().error_rate(),
             model_norm: self.weights_norm().0,
         }

@@ -135,15 +135,6 @@ fn stored(summary: &Value) -> Option<Parameters> {
 }
 
 impl Setting {
-    /// All features are known: a cache may say so where no flag does.
-    pub(super) fn complete(&mut self) {
-        for class in &mut self.classes {
-            if let Comparator::Simplex { complete, .. } = class {
-                *complete = true;
-            }
-        }
-    }
-
     pub(super) fn new(
         matches: &ArgMatches,
         first: Option<&Block<f32>>,
@@ -259,14 +250,7 @@ impl Setting {
             return Err(UsageError(format!("{why}: say --radius U, or --l2 SIGMA for a penalty")).into());
         }
         let class = Comparator::new(name, 0.0, l2)?;
-        let complete = matches.get_one::<u32>("dimension").is_some();
-        let classes: Vec<Comparator> = radii
-            .iter()
-            .map(|&radius| match class {
-                Comparator::Simplex { .. } => Comparator::Simplex { radius, complete },
-                other => other.with_radius(radius),
-            })
-            .collect();
+        let classes: Vec<Comparator> = radii.iter().map(|&radius| class.with_radius(radius)).collect();
         let same = |r: &f64| certified.is_some_and(|c| c == *r) && learned == Some(name);
         let chosen = radii.iter().position(same).unwrap_or(radii.len() - 1);
         Ok((classes, chosen))

@@ -73,17 +73,27 @@ impl Audited<'_> {
         })
     }
 
+    /// The sum of the weights of the run's mistakes, which is what the Perceptron's theorem bounds; none where more than a
+    /// comparator is missing.
+    fn mistaken(&self) -> Option<f64> {
+        let bound = &self.run?.summary["bound"];
+        let waits = bound["name"] == "perceptron" && bound["unmet"].as_array().is_some_and(|u| u.len() == 1);
+        bound["constants"]["M"].as_f64().filter(|_| waits)
+    }
+
     /// The Perceptron's mistake bound, which waits for a comparator: with the `u` of a bracket, its norm
     /// and its total hinge loss.
     fn mistakes_by(&self, b: &Bracket) -> Option<(f64, f64, f64)> {
         let hinge = self.setting.loss.entry().name == "hinge" && b.class.name() != "ridge";
-        if self.run?.summary["bound"]["name"] != "perceptron" || !hinge {
+        if self.mistaken().is_none() || !hinge {
             return None;
         }
         let (norm, total) = (b.u.norm(), b.at_most * self.book.weight.value());
         let longest = self.book.longest_squared.sqrt();
         let most = most_mistakes_weighted(norm, total, longest, self.book.heaviest);
-        Some((most * (1.0 + 1e-12), norm, total))
+        // The run's sum is a plain one.
+        let rounding = 1e-12 + f64::EPSILON * self.book.rounds as f64;
+        Some((most * (1.0 + rounding), norm, total))
     }
 
     /// The least of them.
@@ -114,7 +124,7 @@ impl Audited<'_> {
         let mistakes = self.mistakes().map(|(most, norm, total)| {
             json!({
                 "name": "perceptron",
-                "mistakes": self.run.map(|r| r.summary["mistakes"].clone()),
+                "mistakes": self.mistaken(),
                 "mistakes_at_most": most,
                 "comparator_norm": norm,
                 "comparator_loss_total": total,
@@ -197,11 +207,14 @@ impl Audited<'_> {
             }
         }
         if let Some((most, norm, total)) = self.mistakes() {
-            let seen = self.run.and_then(|r| r.summary["mistakes"].as_u64()).unwrap_or(0);
+            let seen = self.mistaken().unwrap_or(0.0);
+            let weighted = self.book.heaviest != 1.0 || self.book.lightest != 1.0;
+            let seen = if weighted { format!("of weight {seen:.4}") } else { format!("{seen}") };
+            let places = if weighted { 4 } else { 1 };
             line(
                 "mistakes",
                 format!(
-                    "{seen}, at most {most:.1} by the theorem (|u| = {norm:.4}, its hinge loss {total:.4})"
+                    "{seen}, at most {most:.places$} by the theorem (|u| = {norm:.4}, its hinge loss {total:.4})"
                 ),
             );
         }

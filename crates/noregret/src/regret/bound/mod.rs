@@ -165,8 +165,18 @@ pub struct Stated {
     pub constants: Constants,
 }
 
-/// Applies a learner's theorem to a run of total weight `n`, against a class.
-pub fn state(theorem: Theorem, comparator: &Comparator, n: f64) -> Stated {
+/// Applies a learner's theorem to a run of total weight `n`, against a class. `certified` is asked where the theorem
+/// bounds the linearised regret: the average regret that the ledger proves against the same class.
+///
+/// Such a theorem speaks of numbers without rounding, and may be met with equality. The ledger knows what was
+/// predicted, roundings included: where the regret it leaves open is the larger one, roundings have added up to more
+/// than the theorem has to spare. That number is stated then, and as `raised` how far the total was lifted.
+pub fn state(
+    theorem: Theorem,
+    comparator: &Comparator,
+    n: f64,
+    certified: impl FnOnce() -> Option<f64>,
+) -> Stated {
     let Theorem { bound, mut constants, mut unmet, notes } = theorem;
     if let Some(radius) = comparator.radius() {
         constants.set("U", radius);
@@ -188,13 +198,21 @@ pub fn state(theorem: Theorem, comparator: &Comparator, n: f64) -> Stated {
     }
     let mut regret_at_most = None;
     if unmet.is_empty() {
-        // The constants are sums of up to T rounded numbers; a part in 10^12 covers their error.
+        // The constants are rounded too; a part in 10^12 covers their error where there are few rounds.
         regret_at_most = entry
             .and_then(|e| (e.value)(&constants))
             .map(|total| round_up(total * (1.0 + 1e-12)) / n)
             .filter(|value| value.is_finite());
         if regret_at_most.is_none() {
             unmet.push("a constant of the theorem is not finite".to_owned());
+        }
+        // One that says 0 has seen no gradient, and there is nothing to round.
+        if let Some(stated) = regret_at_most.filter(|stated| *stated > 0.0)
+            && entry.is_some_and(|e| e.linearised)
+            && let Some(proved) = certified().filter(|proved| *proved > stated)
+        {
+            regret_at_most = Some(proved);
+            constants.set("raised", (proved - stated) * n);
         }
     }
     Stated { name: bound.to_owned(), regret_at_most, unmet, notes, constants }
