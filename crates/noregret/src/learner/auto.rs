@@ -228,8 +228,8 @@ impl<R: Rule, B: Beside> Auto<R, B> {
 impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     type Slot = Pool<B>;
 
-    fn fetch<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
-        slots.fetch(x);
+    fn fetch<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
+        row::expect(self.width, slots, x, &mut self.noted);
     }
 
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
@@ -278,10 +278,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         };
         let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
         let prior = (root / VARIANCE) as f32;
-        let ways = row::meet(self.width, slots, x, &mut self.noted, slopes, prior);
         if x.end() > self.slow_s.len() {
             self.slow_s.resize(slots.cells.len(), 0.0);
         }
+        let ways = row::meet(self.width, slots, x, &mut self.noted, (slopes, prior), &self.slow_s);
         let (first_loss, entered_slope) = rule.at(z[0], y, &told[0]);
         let entered = c * entered_slope;
         // How far each moves.

@@ -119,7 +119,7 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Told of the next row before this one is learned: a large slot had better be on its way by then.
     #[inline(always)]
-    fn fetch<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
+    fn fetch<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
         slots.fetch(x);
     }
 

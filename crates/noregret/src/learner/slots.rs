@@ -246,11 +246,7 @@ impl<T: Slot> Slots<T> {
     /// Has the cells of a row that comes later brought to the processor.
     #[inline]
     pub fn fetch<V: Value>(&self, x: Features<'_, V>) {
-        for &i in x.indices {
-            if let Some(cell) = self.cells.get(i as usize) {
-                pages::fetch(cell);
-            }
-        }
+        fetch(&self.cells, x.indices);
     }
 
     /// The same cells in the same order once more, in a round that enters its row.
@@ -339,6 +335,16 @@ impl<T: Slot> Slots<T> {
     /// Whether there is no coordinate.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Has what is kept of these features brought to the processor while other work goes on.
+#[inline(always)]
+pub(super) fn fetch<T>(kept: &[T], indices: &[u32]) {
+    for &i in indices {
+        if let Some(one) = kept.get(i as usize) {
+            pages::fetch(one);
+        }
     }
 }
 

@@ -95,6 +95,8 @@ impl Width {
 /// What was found in a row's cells, feature by feature, the bias last.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
+    /// The features of the row that comes next, where their cells are still to be asked for.
+    next: Vec<u32>,
     /// Whose scale is about to change, by the place in the row, and `1/s` from then on.
     news: Vec<(usize, f32)>,
     /// `x/s`.
@@ -160,6 +162,25 @@ impl Said {
         let [a, b, c, d] = self.four.to_array();
         [a, b, c, d, self.fifth]
     }
+}
+
+/// Has the cells of the row that comes next brought to the processor while this row is learned.
+#[inline(always)]
+pub(super) fn expect<B: Beside, V: Value>(
+    width: Width,
+    slots: &Slots<Pool<B>>,
+    next: Features<'_, V>,
+    noted: &mut Noted,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if width.avx2.is_some() {
+        noted.next.clear();
+        noted.next.extend_from_slice(next.indices);
+        return;
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (width, noted);
+    slots.fetch(next);
 }
 
 /// What the members say of a row, in `said`, which begins with nothing. With `NOTE` what was found is noted for the
@@ -277,24 +298,24 @@ pub(super) fn rescale<B: Beside, V: Value>(
 }
 
 /// The members meet the row: the descents' squares grow by those of `slopes`, and how far a unit of slope moves what
-/// each says is returned.
+/// each says is returned. `slow_s` will be wanted by [`follow`].
 #[inline(always)]
 pub(super) fn meet<B: Beside, V: Value>(
     width: Width,
     slots: &mut Slots<Pool<B>>,
     x: Features<'_, V>,
     noted: &mut Noted,
-    slopes: [f32; 4],
-    prior: f32,
+    (slopes, prior): ([f32; 4], f32),
+    slow_s: &[f64],
 ) -> [f32; WEIGHTED] {
     let mut said = Said::NOTHING;
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = width.avx2 {
-        done = avx2.meet(&mut slots.cells, x.indices, noted, slopes, prior, &mut said);
+        done = avx2.meet(&mut slots.cells, x.indices, noted, (slopes, prior), slow_s, &mut said);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = width;
+    let _ = (width, slow_s);
     let slopes = f32x4::new(slopes);
     let mut meet = |cell: &mut Cell<Pool<B>>, v: f32| {
         let rates = cell.state.state.meet(v, slopes, prior);

@@ -9,7 +9,7 @@
               f32 in a row, is read and written by parts that lie within it"
 )]
 
-use super::super::super::slots::Cell;
+use super::super::super::slots::{Cell, fetch};
 use super::super::mixing::{Mixed, Mixing};
 use super::super::rule::{Moves, Rule, Told};
 use super::super::slot::{Beside, ENDOWMENT, KEEP, MEMBERS, Pool, State, WEIGHTED};
@@ -81,19 +81,19 @@ impl Avx2 {
         unsafe { hear::<NOTE, B, V>(cells, x, noted, said) }
     }
 
-    /// See [`super::meet`]: the number of features met, four at a time.
+    /// See [`super::meet`]: the number of features met, four at a time. What `slow_s` has of all features is asked for.
     #[inline(always)]
     pub(super) fn meet<B: Beside>(
         self,
         cells: &mut [Cell<Pool<B>>],
         indices: &[u32],
         noted: &mut Noted,
-        slopes: [f32; 4],
-        prior: f32,
+        (slopes, prior): ([f32; 4], f32),
+        slow_s: &[f64],
         ways: &mut Said,
     ) -> usize {
         // SAFETY: the processor has AVX2.
-        unsafe { meet(cells, indices, noted, slopes, prior, ways) }
+        unsafe { meet(cells, indices, noted, (slopes, prior), slow_s, ways) }
     }
 
     /// See [`super::follow`]: all features.
@@ -217,10 +217,17 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
         let four = _mm256_setr_pd(a, b, c, d);
         squares = _mm256_add_pd(squares, _mm256_mul_pd(four, four));
     };
+    // A few cells of the next row for every few of this one: all at once they would be more than a processor keeps count
+    // of, and it would wait.
+    let mut next = noted.next.as_slice();
     let row = x;
     for (k, (i, x)) in indices.iter().zip(values).enumerate() {
         if NOTE {
             add_squares(x);
+            if let Some((four, rest)) = next.split_first_chunk::<4>() {
+                fetch(cells, four);
+                next = rest;
+            }
         }
         let states: [&State; 4] = std::array::from_fn(|j| &cells[i[j] as usize].state.state);
         let [a, b, c, d] = [
@@ -273,6 +280,9 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
         weighted =
             _mm256_add_ps(weighted, times(states[3], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(3))));
     }
+    if NOTE {
+        fetch(cells, next);
+    }
     let mut sums = [0f32; 4];
     store(&mut sums, _mm256_castps256_ps128(weighted));
     said.four = f32x4::new(sums);
@@ -293,8 +303,8 @@ fn meet<B: Beside>(
     cells: &mut [Cell<Pool<B>>],
     indices: &[u32],
     noted: &mut Noted,
-    slopes: [f32; 4],
-    prior: f32,
+    (slopes, prior): ([f32; 4], f32),
+    slow_s: &[f64],
     ways: &mut Said,
 ) -> usize {
     let slopes = _mm256_broadcast_ps(&load(&slopes));
@@ -303,10 +313,12 @@ fn meet<B: Beside>(
     let (first_two, last_two) =
         (_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3));
     let (mut four_ways, mut last_way) = (_mm_setzero_ps(), _mm_setzero_ps());
-    let fours = indices.as_chunks::<4>().0;
+    let (fours, rest) = indices.as_chunks::<4>();
+    fetch(slow_s, rest);
     let rates_of = noted.rates.as_chunks_mut::<4>().0.iter_mut();
     let v_and_last = noted.v.as_chunks::<4>().0.iter().zip(noted.last_rate.as_chunks_mut::<4>().0);
     for ((i, rates), (v, last_rates)) in fours.iter().zip(rates_of).zip(v_and_last) {
+        fetch(slow_s, i);
         let v = load(v);
         let vs = _mm256_castps128_ps256(v);
         let lasts = i.map(|i| cells[i as usize].state.state.sum[4]);
