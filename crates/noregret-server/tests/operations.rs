@@ -284,7 +284,9 @@ fn slow_texts_keep_nobody_else_waiting() {
         // One byte after the other, for longer than anybody is waited for.
         for _ in 0..20 {
             std::thread::sleep(Duration::from_millis(100));
-            slow.iter_mut().for_each(|slow| drop(slow.write_all(b"1\r\n1\r\n")));
+            for slow in &mut slow {
+                drop(slow.write_all(b"1\r\n1\r\n"));
+            }
         }
     });
     std::thread::sleep(Duration::from_millis(200));

@@ -351,7 +351,9 @@ fn roundings_that_add_up_do_not_break_a_bound_that_is_met_with_equality() {
             ("ftrl", vec![("alpha", "3"), ("ball", "no")]),
         ] {
             let mut config = Config::new(name, "linear");
-            given.iter().for_each(|(key, value)| config.give(key, value).unwrap());
+            for (key, value) in &given {
+                config.give(key, value).unwrap();
+            }
             (config.bias, config.radius) = (false, Some(1e-9));
             let run = run(&config, &rows, 1);
             let lost: Sum = rows.iter().zip(&run.z).map(|((y, _, _), z)| y * z).collect();

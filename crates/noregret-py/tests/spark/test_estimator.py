@@ -238,3 +238,18 @@ def test_a_null_in_a_plain_column(spark):
     fitted = OnlineClassifier(featuresCols=["x", "kind"], handleInvalid="keep").fit(rows)
     assert fitted.online.examples == 3
     assert fitted.transform(rows).count() == 3
+
+
+def test_a_bad_row_is_named_when_it_is_scored(spark, data):
+    spoiled = np.array(data.X)
+    spoiled[333, 1] = math.inf
+    fitted = OnlineClassifier().fit(frame(spark, data.X, data.y))
+    with pytest.raises(Exception, match=r"transform: partition 1, row 133 \(from 0\): .*inf"):
+        fitted.transform(frame(spark, spoiled, data.y, 2, lambda k: False)).collect()
+    columns = "x double, kind string, label double"
+    rows = [(float(k), "a", float(k % 2)) for k in range(6)]
+    fitted = OnlineClassifier(featuresCols=["x", "kind"]).fit(parallel(spark, rows, columns, 1))
+    for bad, what in [((None, "a", 1.0), "`x` is null"), ((1.0, None, 1.0), "`kind` is null"), ((math.nan, "a", 1.0), "NaN")]:
+        with pytest.raises(Exception, match=r"transform: partition 1, row 1 \(from 0\): .*" + what):
+            fitted.transform(parallel(spark, [*rows[:4], bad, rows[5]], columns, 2)).collect()
+

@@ -145,7 +145,8 @@ impl Reader {
             },
         };
         if let Some(at) = long_namespace(&chunk[start..]).filter(|_| self.space == Space::Vw) {
-            let line = self.line + chunk[start..start + at].iter().filter(|b| **b == b'\n').count() as u64;
+            let before = chunk[start..start + at].split(|byte| *byte == b'\n').count() - 1;
+            let line = self.line + before as u64;
             let found = format!("a namespace has more than {LONGEST_PREFIX} bytes");
             return Err(refuse(line, &format!("{found}, which is all that is allowed: use a shorter name")));
         }

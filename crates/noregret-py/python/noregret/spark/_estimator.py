@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -25,6 +26,7 @@ from pyspark.ml.util import (
 
 from .. import Certificate, Learner
 from ._files import Folder
+from ._job import placed
 from ._params import OnlineParams, _same
 from ._rounds import Progress, learn
 
@@ -121,14 +123,27 @@ class _OnlineModel(Model, OnlineParams, MLReadable, MLWritable):
         if columns.kind == "vector":
             dataset.sparkSession.conf.set(COLUMNAR, "false")
 
-        def score(*arrays: pa.Array) -> pa.Array:
-            batch = pa.RecordBatch.from_arrays(list(arrays), [str(k) for k in range(len(arrays))])
-            features, _, _, bad = columns.rows(batch)
-            if bad is not None:
-                raise ValueError(f"transform: {bad.message} (handleInvalid='keep' takes nulls of plain columns as absent)")
-            return pa.array(_loaded(model).score_many(features))
+        def score(batches: Iterator[Any]) -> Iterator[pa.Array]:
+            from pyspark import TaskContext
 
-        score.__annotations__ = {"arrays": pa.Array, "return": pa.Array}
+            position = 0
+            for arrays in batches:
+                arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+                batch = pa.RecordBatch.from_arrays(list(arrays), [str(k) for k in range(len(arrays))])
+                features, _, _, bad = columns.rows(batch)
+                try:
+                    scores = _loaded(model).score_many(features)
+                    if bad is not None:
+                        raise bad
+                except ValueError as error:
+                    where = placed(error, TaskContext.get().partitionId(), position)  # type: ignore[union-attr]
+                    hint = " (handleInvalid='keep' takes nulls of plain columns as absent)" if error is bad else ""
+                    raise ValueError(f"transform: {where}{hint}") from None
+                yield pa.array(scores)
+                position += batch.num_rows
+
+        taken = pa.Array if len(columns.features) == 1 else tuple[pa.Array, ...]
+        score.__annotations__ = {"batches": Iterator[taken], "return": Iterator[pa.Array]}  # type: ignore[valid-type]
         return f.arrow_udf(score, "double")(*(f.col("`" + name.replace("`", "``") + "`") for name in columns.features))
 
     def write(self) -> MLWriter:

@@ -164,12 +164,12 @@ def _learn(columns: Columns, task: Task, batches: Iterator[Any], part: int) -> t
             if bad is not None:
                 raise bad
         except ValueError as error:
-            return _place(error, part, position), b""
+            return placed(error, part, position), b""
         position += batch.num_rows
     return None, task.result()
 
 
-def _place(error: ValueError, part: int, position: int) -> str:
+def placed(error: ValueError, part: int, position: int) -> str:
     """Where the bad row is: its partition, and its position there, from 0."""
     if isinstance(error, BadRow):
         return f"partition {part}, row {position + error.row} (from 0): {error.message}"
