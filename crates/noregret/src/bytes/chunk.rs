@@ -70,6 +70,11 @@ impl Chunker {
         }
     }
 
+    /// Has the chunks after this one be of about `size` bytes.
+    pub fn resize(&mut self, size: usize) {
+        self.size = size.clamp(1, self.longest);
+    }
+
     /// Refuses records longer than this many bytes, if that is less than [`LONGEST_LINE`].
     #[must_use]
     pub fn longest(mut self, bytes: usize) -> Self {

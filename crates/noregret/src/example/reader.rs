@@ -1,8 +1,8 @@
 //! The stream of examples: blocks in the order of the input, read and parsed in the background.
 //!
 //! Each worker takes the next chunk under a lock, parses it beside the others, and puts the block
-//! under its number; whoever asks for the next block gets them by number. So the stream is the same
-//! for any number of workers, and at most a few chunks per worker are in memory.
+//! under its number; whoever asks for the next block gets them by number, and parses too while that is not there.
+//! So the stream is the same for any number of workers, and at most a few chunks per worker are in memory.
 
 mod feed;
 mod workers;
@@ -168,20 +168,23 @@ impl<V: Number> Reader<V> {
     fn start(&mut self) -> Result<()> {
         self.bytes_read = Arc::default();
         // Many threads have small chunks, but none so small that handing them over costs more than reading.
-        let mut largest = (UNDER_WAY / workers::window(self.threads)).max(SMALLEST);
+        let (mut first, mut largest) =
+            (self.chunk_bytes, (UNDER_WAY / workers::window(self.threads)).max(SMALLEST));
         if !self.options.selection.interactions.is_empty() {
             // Products may take many times the room of their text.
-            largest = SMALLEST;
+            (first, largest) = (first.min(SMALLEST), SMALLEST);
         }
         let feed = Feed::new(
             self.inputs.clone(),
             self.entry,
             self.options.clone(),
-            self.chunk_bytes.min(largest),
+            (first, self.chunk_bytes.min(largest)),
             self.bytes_read.clone(),
             self.kept.clone(),
         );
-        let workers = Workers::start(feed, self.threads)
+        // A file is there to be read; who writes into a pipe may have us wait for longer than the caller will.
+        let helps = self.bytes_total.is_some();
+        let workers = Workers::start(feed, self.threads, helps)
             .map_err(|source| Error::Io { path: self.inputs[0].name().into(), source })?;
         self.workers = Some(workers);
         Ok(())
@@ -207,7 +210,7 @@ impl<V: Number> Reader<V> {
             return self.fail(error);
         }
         loop {
-            let Some(workers) = &self.workers else { return Ok(Next::End) };
+            let Some(workers) = &mut self.workers else { return Ok(Next::End) };
             let Some(item) = workers.take(deadline) else { return Ok(Next::Pending) };
             match item {
                 Item::File { name, entry, about, decoder, header_lines } => {

@@ -18,8 +18,6 @@ pub(super) enum Step<V> {
     Parse(Vec<u8>, usize, Arc<dyn Decoder>),
     /// Pass this on.
     Pass(Item<V>),
-    /// Nothing is left.
-    Over,
 }
 
 /// Inputs that are at hand as a whole, kept for further passes with what has been checked of them.
@@ -29,7 +27,9 @@ pub(super) struct Feed {
     inputs: VecDeque<Input>,
     entry: Option<&'static Entry>,
     options: Options,
-    chunk_bytes: usize,
+    /// How large the first chunk of an input may be, and the others. What labels mean is decided by the first one, so it must not
+    /// depend on the number of threads.
+    chunk_bytes: (usize, usize),
     bytes_read: Arc<AtomicU64>,
     kept: Kept,
     file: Option<(Arc<str>, Open)>,
@@ -67,7 +67,7 @@ impl Feed {
         inputs: Vec<Input>,
         entry: Option<&'static Entry>,
         options: Options,
-        chunk_bytes: usize,
+        chunk_bytes: (usize, usize),
         bytes_read: Arc<AtomicU64>,
         kept: Kept,
     ) -> Self {
@@ -75,13 +75,13 @@ impl Feed {
         Self { inputs, entry, options, chunk_bytes, bytes_read, kept, file: None, over: false }
     }
 
-    /// The next step. `buffer` is used if a chunk is read.
-    pub(super) fn next<V>(&mut self, mut buffer: Vec<u8>) -> Step<V> {
+    /// The next step; `None` when nothing is left. `buffer` is used if a chunk is read.
+    pub(super) fn next<V>(&mut self, mut buffer: Vec<u8>) -> Option<Step<V>> {
         while !self.over {
             let Some((name, file)) = &mut self.file else {
                 match self.inputs.pop_front() {
                     Some(input) => match self.open(&input, std::mem::take(&mut buffer)) {
-                        Ok(Some(item)) => return Step::Pass(item),
+                        Ok(Some(item)) => return Some(Step::Pass(item)),
                         Ok(None) => continue,
                         Err(item) => return self.stop(*item),
                     },
@@ -91,7 +91,7 @@ impl Feed {
             match file.next(std::mem::take(&mut buffer)) {
                 Ok(Some((chunk, start, decoder))) => {
                     let start = start.min(chunk.len());
-                    return Step::Parse(chunk, start, decoder);
+                    return Some(Step::Parse(chunk, start, decoder));
                 }
                 Ok(None) => self.file = None,
                 Err(failure) => {
@@ -100,13 +100,13 @@ impl Feed {
                 }
             }
         }
-        Step::Over
+        None
     }
 
-    fn stop<V>(&mut self, item: Item<V>) -> Step<V> {
+    fn stop<V>(&mut self, item: Item<V>) -> Option<Step<V>> {
         self.over = true;
         self.file = None;
-        Step::Pass(item)
+        Some(Step::Pass(item))
     }
 
     /// Opens an input; `None` when there is nothing in it.
@@ -139,8 +139,9 @@ impl Feed {
             return Ok(Some(self.enter(name, entry, about, None, 0, Open::Table(table))));
         }
         let quoted = recognised.is_some_and(|entry| entry.quoted);
-        let mut chunker = Chunker::new(source, self.chunk_bytes, quoted);
+        let mut chunker = Chunker::new(source, self.chunk_bytes.0, quoted);
         let Some(mut chunk) = chunker.next(buffer).map_err(failure)? else { return Ok(None) };
+        chunker.resize(self.chunk_bytes.1);
         let Some(entry) = recognised else {
             // Blank lines alone are no examples of any format; damage comes before a guess.
             while chunk.iter().all(u8::is_ascii_whitespace) {

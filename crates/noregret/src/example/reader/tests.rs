@@ -100,6 +100,21 @@ fn the_stream_is_the_same_for_any_number_of_threads_and_any_size_of_chunk() {
     }
 }
 
+/// It decides what labels mean.
+#[test]
+fn the_first_block_is_the_same_for_any_number_of_threads() {
+    let folder = Folder::new();
+    let input = folder.file("a.svm", text(30_000));
+    let first = |threads| {
+        let mut reader = reader(std::slice::from_ref(&input), &Options::default(), threads, 1 << 19).unwrap();
+        let first = reader.next().unwrap().unwrap();
+        assert!(reader.next().unwrap().is_some());
+        first.len()
+    };
+    let expected = first(1);
+    assert_eq!((first(2), first(64)), (expected, expected));
+}
+
 #[test]
 fn an_input_without_examples_is_an_error() {
     let folder = Folder::new();
@@ -216,7 +231,8 @@ proptest! {
         let options = Options { skip, ..Options::default() };
         let mut reader = reader(&[input], &options, 2, 50).unwrap();
         if let (_, Some(error)) = all(&mut reader) {
-            prop_assert!(matches!(error, Error::Format(_)), "{}", error);
+            // Where not even a label can be found, a flag is asked for.
+            prop_assert!(matches!(error, Error::Format(_) | Error::Usage(_)), "{}", error);
         }
     }
 }

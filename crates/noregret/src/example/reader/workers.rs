@@ -3,6 +3,9 @@
 //! One worker at a time reads. What it has read it offers to one that has nothing to do, and reads on; only if all are busy does it
 //! parse itself, and leaves reading to whoever is free first. What was read first is begun first. So a decompressor that is slower than parsing never waits, and
 //! stays with one thread, whose processor has what it needs in its caches.
+//!
+//! Whoever takes the blocks is a worker too while the next one is not there yet: to sleep and be woken for each block costs more
+//! than to do a part of the work. Only where reading may wait for somebody else's writing does it keep out of that.
 
 use super::Item;
 use super::feed::{Feed, Step};
@@ -12,6 +15,7 @@ use crate::example::format::Scratch;
 use crate::example::number::Number;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -19,10 +23,27 @@ use std::time::Instant;
 /// input; dropping this tells them to stop as soon as they wake.
 pub(super) struct Workers<V: Number> {
     shared: Arc<Shared<V>>,
+    /// What the taker of the blocks needs to parse some itself, if it does.
+    helper: Option<Helper<V>>,
+}
+
+/// A thread that parses.
+struct Helper<V> {
+    scratch: Scratch<V>,
+    /// The last chunk it has begun.
+    begun: u64,
+    /// What it has parsed last, to be read into again: its processor has that in its caches.
+    buffer: Option<Vec<u8>>,
+}
+
+impl<V> Default for Helper<V> {
+    fn default() -> Self {
+        Self { scratch: Scratch::default(), begun: 0, buffer: None }
+    }
 }
 
 struct Shared<V> {
-    feed: Mutex<(u64, Feed)>,
+    feed: Mutex<Feed>,
     shelf: Mutex<Shelf<V>>,
     /// An item came, or a worker died.
     filled: Condvar,
@@ -44,10 +65,16 @@ struct Shelf<V> {
     buffers: Vec<Vec<u8>>,
     /// What was read and is for somebody else to parse.
     offers: VecDeque<Task<V>>,
-    /// How many workers wait for an offer.
+    /// How many workers wait for an offer, the taker of the blocks not counted.
     idle: usize,
+    /// Whether the taker waits, and would take an offer too.
+    waiting: bool,
     /// Whether somebody reads.
     reading: bool,
+    /// The number of what is read next.
+    unread: u64,
+    /// Whether all was read.
+    over: bool,
 }
 
 /// A step, its number, and a block for its rows.
@@ -67,9 +94,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<V: Number> Workers<V> {
-    pub(super) fn start(feed: Feed, threads: usize) -> io::Result<Self> {
+    /// So many threads, of which one is the caller's where it `helps`.
+    pub(super) fn start(feed: Feed, threads: usize, helps: bool) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            feed: Mutex::new((0, feed)),
+            feed: Mutex::new(feed),
             shelf: Mutex::default(),
             filled: Condvar::new(),
             emptied: Condvar::new(),
@@ -77,8 +105,8 @@ impl<V: Number> Workers<V> {
             window: window(threads) as u64,
         });
         // Made first, so that the threads already running stop if one cannot be started.
-        let workers = Self { shared: shared.clone() };
-        for _ in 0..threads {
+        let workers = Self { shared: shared.clone(), helper: helps.then(Helper::default) };
+        for _ in usize::from(helps)..threads {
             let shared = shared.clone();
             std::thread::Builder::new().name("parse".into()).spawn(move || {
                 let _alarm = Alarm(&shared);
@@ -95,27 +123,50 @@ impl<V: Number> Workers<V> {
     }
 
     /// The next item; `None` when there is none before `deadline`.
-    pub(super) fn take(&self, deadline: Option<Instant>) -> Option<Item<V>> {
-        let mut shelf = lock(&self.shared.shelf);
+    pub(super) fn take(&mut self, deadline: Option<Instant>) -> Option<Item<V>> {
+        let shared = &*self.shared;
+        let mut shelf = lock(&shared.shelf);
         loop {
             let next = shelf.next;
             if let Some(item) = shelf.items.remove(&next) {
                 shelf.next += 1;
-                self.shared.emptied.notify_all();
+                drop(shelf);
+                shared.emptied.notify_all();
                 return Some(item);
             }
             if shelf.broken {
                 let source = io::Error::other("a parsing thread failed; please report this");
                 return Some(Item::Error(Error::Io { path: "-".into(), source }));
             }
-            let filled = &self.shared.filled;
+            if let Some(helper) = &mut self.helper
+                && (!shelf.offers.is_empty() || shared.may_read(&shelf))
+            {
+                let offer = shelf.offers.pop_front();
+                shelf.reading |= offer.is_none();
+                drop(shelf);
+                // A fault of ours is an error here too, as it is where another thread finds it.
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    let _alarm = Alarm(shared);
+                    if let Some(task) = offer.or_else(|| shared.read(false, helper)) {
+                        shared.perform(task, helper);
+                    }
+                }));
+                shelf = lock(&shared.shelf);
+                continue;
+            }
+            shelf.waiting = self.helper.is_some();
+            let filled = &shared.filled;
             shelf = match deadline.map(|deadline| deadline.checked_duration_since(Instant::now())) {
                 None => filled.wait(shelf).unwrap_or_else(PoisonError::into_inner),
-                Some(None) => return None,
+                Some(None) => {
+                    shelf.waiting = false;
+                    return None;
+                }
                 Some(Some(left)) => {
                     filled.wait_timeout(shelf, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
+            shelf.waiting = false;
         }
     }
 
@@ -138,36 +189,44 @@ impl<V: Number> Drop for Workers<V> {
 
 impl<V: Number> Shared<V> {
     fn work(&self) {
-        let mut scratch = Scratch::default();
-        let mut begun = 0;
-        while let Some(Task { number, mut block, step }) = self.task() {
-            // A name is told where a worker sees it first: that must not be after it has seen what comes later.
-            assert!(begun <= number, "chunk {number} after chunk {begun}");
-            begun = number;
-            let (item, buffer) = match step {
-                Step::Over => return,
-                Step::Pass(item) => (item, None),
-                Step::Parse(chunk, start, decoder) => {
-                    let found = V::decode(&*decoder, &chunk[start..], &mut block, &mut scratch);
-                    (Item::Rows(block, found), Some(chunk))
-                }
-            };
-            let mut shelf = lock(&self.shelf);
-            if shelf.stopped {
+        let mut helper = Helper::default();
+        while let Some(task) = self.task(&mut helper) {
+            if !self.perform(task, &mut helper) {
                 return;
-            }
-            shelf.items.insert(number, item);
-            shelf.buffers.extend(buffer);
-            let due = shelf.next == number;
-            drop(shelf);
-            if due {
-                self.filled.notify_one();
             }
         }
     }
 
+    /// Does what there is to do, and puts the result on the shelf. Whether there may be more.
+    fn perform(&self, task: Task<V>, helper: &mut Helper<V>) -> bool {
+        let Task { number, mut block, step } = task;
+        // A name is told where a worker sees it first: that must not be after it has seen what comes later.
+        assert!(helper.begun <= number, "chunk {number} after chunk {}", helper.begun);
+        helper.begun = number;
+        let (item, buffer) = match step {
+            Step::Pass(item) => (item, None),
+            Step::Parse(chunk, start, decoder) => {
+                let found = V::decode(&*decoder, &chunk[start..], &mut block, &mut helper.scratch);
+                (Item::Rows(block, found), Some(chunk))
+            }
+        };
+        let mut shelf = lock(&self.shelf);
+        if shelf.stopped {
+            return false;
+        }
+        shelf.items.insert(number, item);
+        shelf.buffers.extend(helper.buffer.take());
+        helper.buffer = buffer;
+        let due = shelf.next == number;
+        drop(shelf);
+        if due {
+            self.filled.notify_one();
+        }
+        true
+    }
+
     /// What to do next: what somebody offers, or else what is read. `None` when all is to stop.
-    fn task(&self) -> Option<Task<V>> {
+    fn task(&self, helper: &mut Helper<V>) -> Option<Task<V>> {
         let mut shelf = lock(&self.shelf);
         while shelf.offers.is_empty() && shelf.reading && !shelf.stopped {
             shelf.idle += 1;
@@ -178,51 +237,68 @@ impl<V: Number> Shared<V> {
             return None;
         }
         let offer = shelf.offers.pop_front();
-        if offer.is_some() {
+        if offer.is_some() || shelf.over {
             return offer;
         }
         shelf.reading = true;
         drop(shelf);
-        let task = self.read();
+        self.read(true, helper)
+    }
+
+    /// Whether something could be read at once.
+    fn may_read(&self, shelf: &Shelf<V>) -> bool {
+        !shelf.reading && !shelf.over && shelf.unread < shelf.next + self.window
+    }
+
+    /// Reads, and offers what was read as long as somebody is there to take it. Where there is no more room it waits, or
+    /// else ends with nothing.
+    fn read(&self, wait: bool, helper: &mut Helper<V>) -> Option<Task<V>> {
+        let task = self.read_on(wait, helper);
         lock(&self.shelf).reading = false;
         // Somebody may have begun to wait for an offer just now.
         self.offered.notify_one();
         task
     }
 
-    /// Reads, and offers what was read as long as somebody is there to take it.
-    fn read(&self) -> Option<Task<V>> {
+    fn read_on(&self, wait: bool, helper: &mut Helper<V>) -> Option<Task<V>> {
         let mut feed = lock(&self.feed);
         loop {
-            let number = feed.0;
-            let (block, buffer) = self.room(number)?;
-            let step = feed.1.next(buffer);
-            feed.0 += 1;
-            let task = Task { number, block, step };
-            if matches!(task.step, Step::Over) {
-                return Some(task);
-            }
+            let (number, block, buffer) = self.room(wait, helper)?;
+            let step = feed.next(buffer);
             let mut shelf = lock(&self.shelf);
-            shelf.offers.push_back(task);
-            if shelf.idle < shelf.offers.len() {
+            let Some(step) = step else {
+                shelf.over = true;
+                return None;
+            };
+            shelf.unread += 1;
+            shelf.offers.push_back(Task { number, block, step });
+            let waiting = shelf.waiting;
+            if shelf.idle + usize::from(waiting) < shelf.offers.len() {
                 // The first of them, which may have been offered before.
                 return shelf.offers.pop_front();
             }
+            let worker = shelf.idle >= shelf.offers.len();
             drop(shelf);
-            self.offered.notify_one();
+            if worker {
+                self.offered.notify_one();
+            } else {
+                self.filled.notify_one();
+            }
         }
     }
 
-    /// Waits until `number` may be begun; `None` when all is to stop.
-    fn room(&self, number: u64) -> Option<(Block<V>, Vec<u8>)> {
+    /// Waits until something may be read; `None` when all is to stop, or it would have to wait and is not to.
+    fn room(&self, wait: bool, helper: &mut Helper<V>) -> Option<(u64, Block<V>, Vec<u8>)> {
         let mut shelf = lock(&self.shelf);
-        while !shelf.stopped && number >= shelf.next + self.window {
+        while wait && !shelf.stopped && shelf.unread >= shelf.next + self.window {
             shelf = self.emptied.wait(shelf).unwrap_or_else(PoisonError::into_inner);
         }
-        if shelf.stopped {
+        if shelf.stopped || shelf.unread >= shelf.next + self.window {
             return None;
         }
-        Some((shelf.blocks.pop().unwrap_or_default(), shelf.buffers.pop().unwrap_or_default()))
+        let block = shelf.blocks.pop().unwrap_or_default();
+        let buffer = helper.buffer.take().or_else(|| shelf.buffers.pop()).unwrap_or_default();
+        Some((shelf.unread, block, buffer))
     }
 }
 
