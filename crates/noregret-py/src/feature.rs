@@ -1,5 +1,6 @@
 //! Where features go: the columns of arrays are numbers, names have places as in the library's own formats.
 
+use crate::borrowed::floats;
 use crate::error::refuse;
 use noregret::example::Block;
 use noregret::example::format::{LARGEST_DIMENSION, Scratch};
@@ -188,18 +189,10 @@ impl Maker {
         if !self.plain || x.len() != self.last.len() {
             return false;
         }
-        // Little besides Python's own functions, which are called seven times a feature.
         self.values.resize(self.last.len(), 0.0);
-        let mut read = 0;
-        for ((place, known), (key, value)) in self.values.iter_mut().zip(&self.keys).zip(x.iter()) {
-            match (known, value.cast_exact::<PyFloat>()) {
-                (Some((known, _)), Ok(value)) if known.is(&key) => *place = value.value(),
-                _ => return false,
-            }
-            read += 1;
-        }
+        let keys = self.keys.iter().map_while(|key| key.as_ref().map(|(key, _)| key));
         // Neither 0 nor infinite; what is tiny goes the long way too.
-        read == self.last.len() && self.values.iter().all(|value| value.is_normal())
+        floats(x, keys, &mut self.values) && self.values.iter().all(|value| value.is_normal())
     }
 
     /// Finds the order of the row's places, unless it is that of the row before.

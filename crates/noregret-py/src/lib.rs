@@ -3,6 +3,7 @@
 //! are shown) is in `python/noregret`; here are the rounds.
 
 mod answer;
+mod borrowed;
 mod cluster;
 mod dense;
 mod error;

@@ -13,7 +13,7 @@ use noregret::example::{Block, Features, Reader, format::Options};
 use noregret::generate;
 use noregret::regret::Sum;
 use std::time::Duration;
-use wide::f64x2;
+use wide::{f32x4, f64x2};
 
 /// The time this thread has run, so that a machine that does other things too disturbs little.
 #[cfg(unix)]
@@ -112,7 +112,7 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
     let (mut k, mut magnitude, mut reach) = (Sum::default(), 0.0, 0.0);
     let start = clock();
     for (t, row) in rows.iter().enumerate() {
-        let (z, squares) = product(&slots, row.x, N > 1 && logistic);
+        let (z, told) = product(&slots, row.x, N > 1 && logistic);
         let m = row.y * z;
         let (value, slope) = if logistic {
             let e = (-m.abs()).exp();
@@ -126,46 +126,83 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
             if N > 1 {
                 k.add(value - slope * z);
                 magnitude += value.abs() + (slope * z).abs();
-                let squares = if logistic { squares } else { row.x.norm_squared() };
+                let squares = if logistic { told } else { squares(row.x.values) };
                 reach += slope.abs() * squares.sqrt();
             }
-            // One of them is multiplied by -step, a second one by the slope: a slot is one register.
-            let change = f64x2::new([-step, slope]);
-            for (&i, &v) in row.x.indices.iter().zip(row.x.values) {
-                let slot = &mut slots[i as usize];
-                if let [w, s] = slot.as_mut_slice() {
-                    let both = f64x2::new([*w, *s]) + change * f64x2::splat(f64::from(v));
-                    [*w, *s] = both.to_array();
-                } else {
-                    slot[0] -= step * f64::from(v);
-                }
-            }
+            add(&mut slots, row.x, [-step, slope]);
         }
     }
     std::hint::black_box((total, slots, k, magnitude, reach));
     clock().saturating_sub(start)
 }
 
-/// The first numbers of the slots times the values, and the sum of the values' squares where it is wanted, in four chains.
+/// Adds the values, times the first factor, to the first number of their slots, and times the second to a second one.
 #[inline(always)]
-fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>, squared: bool) -> (f64, f64) {
-    let (mut sums, mut squares) = ([0.0; 4], [0.0; 4]);
-    let (mut i4, mut v4) = (x.indices.chunks_exact(4), x.values.chunks_exact(4));
-    for (i, v) in (&mut i4).zip(&mut v4) {
+fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f64; 2]) {
+    let both = f64x2::new(factors);
+    let mut one = |i: u32, v: f64| {
+        let slot = &mut slots[i as usize];
+        if let [w, s] = slot.as_mut_slice() {
+            [*w, *s] = (f64x2::new([*w, *s]) + both * f64x2::splat(v)).to_array();
+        } else {
+            slot[0] += factors[0] * v;
+        }
+    };
+    let (i4, i_rest) = x.indices.as_chunks::<4>();
+    let (v4, v_rest) = x.values.as_chunks::<4>();
+    for (i, v) in i4.iter().zip(v4) {
+        let v = v.map(f64::from);
         for k in 0..4 {
-            let v = f64::from(v[k]);
-            sums[k] += slots[i[k] as usize][0] * v;
-            if squared {
-                squares[k] += v * v;
-            }
+            one(i[k], v[k]);
         }
     }
-    for (&i, &v) in i4.remainder().iter().zip(v4.remainder()) {
-        let v = f64::from(v);
-        sums[0] += slots[i as usize][0] * v;
-        squares[0] += v * v;
+    for (&i, &v) in i_rest.iter().zip(v_rest) {
+        one(i, v.into());
     }
-    (sums.iter().sum(), squares.iter().sum())
+}
+
+/// The first numbers of the slots times the values, in four chains, and the sum of the values' squares where it is wanted.
+#[inline(always)]
+fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>, squared: bool) -> (f64, f64) {
+    let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
+    let mut squares = f32x4::ZERO;
+    let (i4, i_rest) = x.indices.as_chunks::<4>();
+    let (v4, v_rest) = x.values.as_chunks::<4>();
+    for (i, v) in i4.iter().zip(v4) {
+        let [a, b, c, d] = i.map(|i| slots[i as usize][0]);
+        let [e, f, g, h] = v.map(f64::from);
+        low += f64x2::new([a, b]) * f64x2::new([e, f]);
+        high += f64x2::new([c, d]) * f64x2::new([g, h]);
+        if squared {
+            let v = f32x4::new(*v);
+            squares += v * v;
+        }
+    }
+    let (mut sum, mut rest) = ((low + high).reduce_add(), 0.0);
+    for (&i, &v) in i_rest.iter().zip(v_rest) {
+        sum += slots[i as usize][0] * f64::from(v);
+        rest += v * v;
+    }
+    (sum, at_most(squares, rest, x.values.len()))
+}
+
+/// The sum of the values' squares.
+#[inline(always)]
+fn squares(values: &[f32]) -> f64 {
+    let mut squares = f32x4::ZERO;
+    let (v4, v_rest) = values.as_chunks::<4>();
+    for v in v4 {
+        let v = f32x4::new(*v);
+        squares += v * v;
+    }
+    at_most(squares, v_rest.iter().map(|v| v * v).sum(), values.len())
+}
+
+/// What a sum of so many squares is at most, where each rounding took no more than its part. The ledger's slack for roundings
+/// may be a little too large.
+#[inline(always)]
+fn at_most(squares: f32x4, rest: f32, count: usize) -> f64 {
+    f64::from(squares.reduce_add() + rest) * (1.0 + f64::from(f32::EPSILON) * count as f64)
 }
 
 fn generated() -> Block<f32> {
