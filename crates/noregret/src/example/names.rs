@@ -1,8 +1,9 @@
 //! Names of features: which have fixed places, how the others are hashed, and a table that
 //! remembers hashed names so that a report can print them.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub const MOST_NAME_BYTES: usize = 64 << 20;
 /// on one index the first stays, and when the table is full new names are counted and let go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameTable {
-    names: BTreeMap<u32, Box<str>>,
+    names: HashMap<u32, Box<str>, BuildHasherDefault<Mixed>>,
     bytes: usize,
     most_names: usize,
     most_bytes: usize,
@@ -76,7 +77,7 @@ impl NameTable {
 
     /// An empty table that keeps at most so many names, of so many bytes together.
     pub fn with_limits(most_names: usize, most_bytes: usize) -> Self {
-        let names = BTreeMap::new();
+        let names = HashMap::default();
         Self { names, bytes: 0, most_names, most_bytes, dropped: 0, collisions: 0 }
     }
 
@@ -126,7 +127,28 @@ impl NameTable {
 
     /// The pairs (index, name), by index: what a model file stores.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.names.iter().map(|(&index, name)| (index, &**name))
+        let mut pairs: Vec<_> = self.names.iter().map(|(&index, name)| (index, &**name)).collect();
+        pairs.sort_unstable_by_key(|&(index, _)| index);
+        pairs.into_iter()
+    }
+}
+
+/// Indices are hashes already, of which the lowest bits are kept: one multiplication brings them to the highest ones, where a
+/// table looks too. Whoever makes many names fall together has as many on one index, and a place for one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

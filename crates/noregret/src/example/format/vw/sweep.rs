@@ -253,7 +253,10 @@ impl<V: Number> Sweep<'_, '_, V> {
             for index in indices {
                 usual &= self.row.knows(index);
             }
-            if usual {
+            if usual && here == GROUP {
+                // Of a length that is known beforehand: two moves and no call.
+                self.row.extend(&indices, &numbers);
+            } else if usual {
                 self.row.extend(&indices[..here], &numbers[..here]);
             } else {
                 self.enter_each(&names[..here], values, &numbers);
