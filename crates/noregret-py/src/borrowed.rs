@@ -1,10 +1,12 @@
-//! The numbers of a dict, read where they lie.
+//! The numbers of a dict or an array, read where they lie.
 //!
 //! An iterator of PyO3 counts references to each key and value, and asks the dict's length at each step, by calls into Python: seven
-//! a feature, where two are enough. This is the only place of the crate that does without.
+//! a feature, where two are enough. And that an array is read is written into a table that all extensions share. For a single
+//! example this costs more than learning it. This is the only place of the crate that does without.
 
-#![allow(unsafe_code, reason = "keys and values are borrowed from a dict while nobody can change it")]
+#![allow(unsafe_code, reason = "numbers are borrowed from Python's objects while nobody can change these")]
 
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,4 +39,15 @@ pub(crate) fn floats<'a, T: 'a>(
         read += 1;
     }
     read == values.len()
+}
+
+/// Shows the numbers of an array, if they lie side by side, to `then`, which must not run code of Python's.
+pub(crate) fn numbers<V: Element, R>(
+    array: &Bound<'_, PyArray1<V>>,
+    then: impl FnOnce(&[V]) -> R,
+) -> Option<R> {
+    // SAFETY: whoever has a `Bound` has Python's lock, and `then` does not let it go, so nobody who asks for that lock
+    // writes meanwhile; whoever writes without it races with every reader that Python has.
+    let values = unsafe { array.as_slice() }.ok()?;
+    Some(then(values))
 }

@@ -1,5 +1,6 @@
 //! How rows of all kinds come to the learner: one at a time, or many in runs.
 
+use crate::borrowed::numbers;
 use crate::dense::push_row;
 use crate::error::{raise, refuse};
 use crate::feature::{Maker, Names, Space, beyond, limit, places};
@@ -12,7 +13,7 @@ use noregret::example::hash::DEFAULT_BITS;
 use noregret::example::names::Schema;
 use noregret::example::{Block, Rows};
 use noregret::model::AnyModel;
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
@@ -142,16 +143,16 @@ impl Learner {
         }
         if let Ok(wide) = x.cast::<PyArray1<f64>>() {
             self.numbers(learning)?;
-            let wide = wide.try_readonly()?;
-            if let Ok(values) = wide.as_slice() {
-                push_row(&mut memory.maker.block, values, limit(self.dimension))?;
+            let most = limit(self.dimension);
+            if let Some(pushed) = numbers(wide, |values| push_row(&mut memory.maker.block, values, most)) {
+                pushed?;
                 return then(self, Made::Wide(&memory.maker.block, &[]));
             }
         } else if let Ok(narrow) = x.cast::<PyArray1<f32>>() {
             self.numbers(learning)?;
-            let narrow = narrow.try_readonly()?;
-            if let Ok(values) = narrow.as_slice() {
-                push_row(&mut memory.narrow, values, limit(self.dimension))?;
+            let most = limit(self.dimension);
+            if let Some(pushed) = numbers(narrow, |values| push_row(&mut memory.narrow, values, most)) {
+                pushed?;
                 return then(self, Made::Narrow(&memory.narrow));
             }
         }

@@ -188,12 +188,12 @@ impl Engine {
     }
 
     fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
-        let remedy = match self.entry {
-            e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, or ",
-            e if e.penalised => "a larger --l2, or ",
-            _ => "",
-        };
         done.map_err(|(_, diverged)| {
+            let remedy = match self.entry {
+                e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, or ",
+                e if e.penalised => "a larger --l2, or ",
+                _ => "",
+            };
             let example = 1 + if self.pass == 1 { self.examples() } else { self.pass_examples() };
             let pass = if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) };
             if diverged.z.abs() <= 1e6 {
