@@ -400,6 +400,10 @@ impl Convex {
         if slope == 0.0 || self.loss.slope(far, y) == slope || self.loss.value(m, y) <= self.loss.floor(y) {
             return far;
         }
+        // Of two straight pieces the kink is where the step ends, unless it gets across.
+        if let Some(kink) = self.loss.kink(y) {
+            return kink.at.clamp(m - k * kink.right, m - k * kink.left);
+        }
         let height = |p: f64| p - m + k * self.loss.slope(p, y);
         let (mut low, mut high) = if far < m { (far, m) } else { (m, far) };
         let (mut under, mut over) = (height(low), height(high));
