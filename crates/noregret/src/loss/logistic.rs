@@ -18,7 +18,7 @@ pub(super) static ENTRY: Entry = Entry {
 /// `ln(1 + e)` for `e` from 0 to 1, to two roundings: the sum's own rounding is known, and its part of the logarithm is
 /// added. In half the time of the standard library's.
 #[inline]
-fn ln_1p(e: f64) -> f64 {
+pub(crate) fn ln_1p(e: f64) -> f64 {
     let sum = 1.0 + e;
     sum.ln() + (e - (sum - 1.0)) / sum
 }

@@ -15,6 +15,8 @@ mod quantile;
 mod square;
 mod squared_hinge;
 
+pub(crate) use logistic::ln_1p;
+
 /// Every loss. A new one is a file in this folder, its `mod` line and its line here.
 pub static ENTRIES: &[&Entry] = &[
     &square::ENTRY,

@@ -3,7 +3,7 @@
 
 use super::lanes;
 use super::slot::{DESCENTS, MEMBERS, WEIGHTED};
-use crate::loss::{self, Loss, Task};
+use crate::loss::{self, Loss, Task, ln_1p};
 use crate::parameter::Parameters;
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,7 @@ impl Rule for Logistic {
     #[inline(always)]
     fn loss(&self, z: f64, y: f64) -> f64 {
         let m = y * z;
-        (-m.abs()).exp().ln_1p() + (-m).max(0.0)
+        ln_1p((-m.abs()).exp()) + (-m).max(0.0)
     }
 
     #[inline(always)]
@@ -180,7 +180,7 @@ impl Rule for Logistic {
     fn at(&self, z: f64, y: f64, told: &Told) -> (f64, f64) {
         let Cost::Right(right) = told.cost else { return (self.loss(z, y), self.slope(z, y)) };
         let wrong = told.slope.abs();
-        let loss = if right >= wrong { (wrong / right).ln_1p() } else { (right / wrong).ln_1p() + z.abs() };
+        let loss = if right >= wrong { ln_1p(wrong / right) } else { ln_1p(right / wrong) + z.abs() };
         (loss, told.slope)
     }
 
@@ -238,7 +238,7 @@ impl Rule for Logistic {
         if far {
             for (d, (end, e)) in d.iter_mut().zip(ends.iter().zip(e)) {
                 if *d > 1.0 {
-                    *d = d.min((end / e).ln_1p());
+                    *d = d.min(ln_1p(end / e));
                 }
             }
         }
