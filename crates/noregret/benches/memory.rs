@@ -112,7 +112,7 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
     let (mut k, mut magnitude, mut reach) = (Sum::default(), 0.0, 0.0);
     let start = clock();
     for (t, row) in rows.iter().enumerate() {
-        let (z, told) = product(&slots, row.x, N > 1 && logistic);
+        let z = product(&slots, row.x);
         let m = row.y * z;
         let (value, slope) = if logistic {
             let e = (-m.abs()).exp();
@@ -123,23 +123,25 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
         total += value;
         if slope != 0.0 {
             let step = 100.0 / ((t + 1) as f64).sqrt() * slope;
+            let squares = add(&mut slots, row.x, [-step, slope]);
             if N > 1 {
                 k.add(value - slope * z);
                 magnitude += value.abs() + (slope * z).abs();
-                let squares = if logistic { told } else { squares(row.x.values) };
                 reach += slope.abs() * squares.sqrt();
             }
-            add(&mut slots, row.x, [-step, slope]);
         }
     }
     std::hint::black_box((total, slots, k, magnitude, reach));
     clock().saturating_sub(start)
 }
 
-/// Adds the values, times the first factor, to the first number of their slots, and times the second to a second one.
+/// Adds the values, times the first factor, to the first number of their slots, and times the second to a second one where
+/// there is one. What the sum of the values' squares is at most then, which nobody waits for: the ledger's slack for roundings may
+/// be a little too large.
 #[inline(always)]
-fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f64; 2]) {
+fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f64; 2]) -> f64 {
     let both = f64x2::new(factors);
+    let mut squares = f32x4::ZERO;
     let mut one = |i: u32, v: f64| {
         let slot = &mut slots[i as usize];
         if let [w, s] = slot.as_mut_slice() {
@@ -151,21 +153,26 @@ fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f
     let (i4, i_rest) = x.indices.as_chunks::<4>();
     let (v4, v_rest) = x.values.as_chunks::<4>();
     for (i, v) in i4.iter().zip(v4) {
+        if N > 1 {
+            squares += f32x4::new(*v) * f32x4::new(*v);
+        }
         let v = v.map(f64::from);
         for k in 0..4 {
             one(i[k], v[k]);
         }
     }
+    let mut rest = 0.0;
     for (&i, &v) in i_rest.iter().zip(v_rest) {
         one(i, v.into());
+        rest += v * v;
     }
+    f64::from(squares.reduce_add() + rest) * (1.0 + f64::from(f32::EPSILON) * x.values.len() as f64)
 }
 
-/// The first numbers of the slots times the values, in four chains, and the sum of the values' squares where it is wanted.
+/// The first numbers of the slots times the values, in four chains.
 #[inline(always)]
-fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>, squared: bool) -> (f64, f64) {
+fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>) -> f64 {
     let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
-    let mut squares = f32x4::ZERO;
     let (i4, i_rest) = x.indices.as_chunks::<4>();
     let (v4, v_rest) = x.values.as_chunks::<4>();
     for (i, v) in i4.iter().zip(v4) {
@@ -173,36 +180,12 @@ fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>, squared: bo
         let [e, f, g, h] = v.map(f64::from);
         low += f64x2::new([a, b]) * f64x2::new([e, f]);
         high += f64x2::new([c, d]) * f64x2::new([g, h]);
-        if squared {
-            let v = f32x4::new(*v);
-            squares += v * v;
-        }
     }
-    let (mut sum, mut rest) = ((low + high).reduce_add(), 0.0);
+    let mut sum = (low + high).reduce_add();
     for (&i, &v) in i_rest.iter().zip(v_rest) {
         sum += slots[i as usize][0] * f64::from(v);
-        rest += v * v;
     }
-    (sum, at_most(squares, rest, x.values.len()))
-}
-
-/// The sum of the values' squares.
-#[inline(always)]
-fn squares(values: &[f32]) -> f64 {
-    let mut squares = f32x4::ZERO;
-    let (v4, v_rest) = values.as_chunks::<4>();
-    for v in v4 {
-        let v = f32x4::new(*v);
-        squares += v * v;
-    }
-    at_most(squares, v_rest.iter().map(|v| v * v).sum(), values.len())
-}
-
-/// What a sum of so many squares is at most, where each rounding took no more than its part. The ledger's slack for roundings
-/// may be a little too large.
-#[inline(always)]
-fn at_most(squares: f32x4, rest: f32, count: usize) -> f64 {
-    f64::from(squares.reduce_add() + rest) * (1.0 + f64::from(f32::EPSILON) * count as f64)
+    sum
 }
 
 fn generated() -> Block<f32> {
