@@ -235,6 +235,17 @@ impl Vw {
     /// What is before the first bar. A word that touches the bar, or begins with a quote, is a tag.
     fn head(&self, line: &[u8], bar: usize) -> Result<Head, Fault> {
         let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
+        // What most lines have.
+        let usual = match &line[..bar] {
+            b"1 " | b"+1 " => 1.0,
+            b"-1 " => -1.0,
+            b"0 " => 0.0,
+            _ => f64::NAN,
+        };
+        if usual.is_finite() {
+            head.label = Label::Number(usual);
+            return Ok(head);
+        }
         let mut touching = None;
         let mut place = 0;
         for (at, word) in words(&line[..bar]) {

@@ -249,22 +249,39 @@ impl<V: Number> Sweep<'_, '_, V> {
                     indices[k] = indices[0];
                 }
             }
-            let mut usual = odd & u32::MAX >> (32 - here) == 0;
+            let mut known = true;
             for index in indices {
-                usual &= self.row.knows(index);
+                known &= self.row.knows(index);
             }
-            if usual && here == GROUP {
+            if odd & u32::MAX >> (32 - here) != 0 {
+                self.enter_each(&names[..here], values, &numbers);
+                continue;
+            }
+            if here == GROUP {
                 // Of a length that is known beforehand: two moves and no call.
                 self.row.extend(&indices, &numbers);
-            } else if usual {
-                self.row.extend(&indices[..here], &numbers[..here]);
             } else {
-                self.enter_each(&names[..here], values, &numbers);
+                self.row.extend(&indices[..here], &numbers[..here]);
+            }
+            if !known {
+                self.note(&names[..here], values, &indices);
             }
         }
     }
 
-    /// Enters features one by one: some may be 0, or have a number for a name, or a name that was not noted yet.
+    /// Takes note of the names of features that were entered.
+    #[inline(never)]
+    fn note(&mut self, names: &[[u8; 16]], values: &[[u64; 2]; GROUP], indices: &[u32; GROUP]) {
+        for ((name, value), &index) in names.iter().zip(values).zip(indices) {
+            let name = &name[..value[1] as usize % 16];
+            self.row.note(index, |text| {
+                text.clear();
+                audit_name(text, self.space, name, 0);
+            });
+        }
+    }
+
+    /// Enters features one by one: some may be 0, or have a number for a name.
     #[inline(never)]
     fn enter_each(&mut self, names: &[[u8; 16]], values: &[[u64; 2]; GROUP], numbers: &[V; GROUP]) {
         for ((name, value), &number) in names.iter().zip(values).zip(numbers) {
