@@ -140,7 +140,9 @@ struct Mixed(u64);
 
 impl Hasher for Mixed {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+        for &byte in bytes {
+            self.write_u32(byte.into());
+        }
     }
 
     fn write_u32(&mut self, number: u32) {

@@ -8,6 +8,7 @@ mod kinds;
 mod order;
 mod records;
 
+pub(super) use order::Room;
 pub(super) use records::{Fault, Head, Row, Run, line, records, sort};
 
 use super::Label;

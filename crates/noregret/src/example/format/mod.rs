@@ -11,7 +11,9 @@ pub mod vw;
 use super::Block;
 use super::digits::Written;
 use super::names::Schema;
+use super::number::Number;
 use super::select::{Parts, Plan, Selection};
+use super::text::Room;
 use crate::bytes::{Content, Failure};
 use crate::error::UsageError;
 use std::sync::Arc;
@@ -95,9 +97,11 @@ pub struct Scratch<V = f32> {
     pub written: Vec<&'static Written>,
     /// Where features gather that are read many at once.
     pub(in crate::example) batch: Box<Batch>,
+    /// Where rows of hashed names are brought into order.
+    pub(in crate::example) room: Box<Room<V>>,
 }
 
-impl<V> Default for Scratch<V> {
+impl<V: Number> Default for Scratch<V> {
     fn default() -> Self {
         Self {
             order: Vec::new(),
@@ -107,6 +111,7 @@ impl<V> Default for Scratch<V> {
             seen: Vec::new(),
             written: vec![Written::usual()],
             batch: Box::default(),
+            room: Box::default(),
         }
     }
 }

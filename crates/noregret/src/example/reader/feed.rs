@@ -83,9 +83,9 @@ impl Feed {
                     Some(input) => match self.open(&input, std::mem::take(&mut buffer)) {
                         Ok(Some(item)) => return Some(Step::Pass(item)),
                         Ok(None) => continue,
-                        Err(item) => return self.stop(*item),
+                        Err(item) => return Some(self.stop(*item)),
                     },
-                    None => return self.stop(Item::End),
+                    None => return Some(self.stop(Item::End)),
                 }
             };
             match file.next(std::mem::take(&mut buffer)) {
@@ -96,17 +96,17 @@ impl Feed {
                 Ok(None) => self.file = None,
                 Err(failure) => {
                     let name = name.clone();
-                    return self.stop(Item::Failure(name, failure));
+                    return Some(self.stop(Item::Failure(name, failure)));
                 }
             }
         }
         None
     }
 
-    fn stop<V>(&mut self, item: Item<V>) -> Option<Step<V>> {
+    fn stop<V>(&mut self, item: Item<V>) -> Step<V> {
         self.over = true;
         self.file = None;
-        Some(Step::Pass(item))
+        Step::Pass(item)
     }
 
     /// Opens an input; `None` when there is nothing in it.

@@ -36,7 +36,7 @@ struct Helper<V> {
     buffer: Option<Vec<u8>>,
 }
 
-impl<V> Default for Helper<V> {
+impl<V: Number> Default for Helper<V> {
     fn default() -> Self {
         Self { scratch: Scratch::default(), begun: 0, buffer: None }
     }

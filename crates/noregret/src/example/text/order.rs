@@ -18,16 +18,30 @@ const HIGHEST: u8 = 8;
 /// How many bits an index may have beside its place in a word.
 const BITS: u32 = 23;
 
+/// Room to bring a row into order, kept from one row to the next: to clear it would take as long as a part of the work.
+#[derive(Debug)]
+pub(in crate::example) struct Room<V> {
+    keys: [i32; HEAPS],
+    values: [V; HEAPS],
+}
+
+impl<V: Number> Default for Room<V> {
+    fn default() -> Self {
+        Self { keys: [0; HEAPS], values: [V::ZERO; HEAPS] }
+    }
+}
+
 /// Brings the features of a row into the order of their indices, if they are all different and this is quick. Says whether it
 /// did; otherwise the row is as it was.
 #[inline]
-pub(super) fn order<V: Number>(indices: &mut [u32], values: &mut [V]) -> bool {
-    lanes::run(Order { indices, values })
+pub(super) fn order<V: Number>(indices: &mut [u32], values: &mut [V], room: &mut Room<V>) -> bool {
+    lanes::run(Order { indices, values, room })
 }
 
 struct Order<'a, V> {
     indices: &'a mut [u32],
     values: &'a mut [V],
+    room: &'a mut Room<V>,
 }
 
 impl<V: Number> Work for Order<'_, V> {
@@ -35,7 +49,7 @@ impl<V: Number> Work for Order<'_, V> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) -> bool {
-        let Self { indices, values } = self;
+        let Self { indices, values, room } = self;
         let n = indices.len();
         let any = indices.iter().fold(0, |any, index| any | index);
         if !FEATURES.contains(&n) || values.len() != n || any >> BITS != 0 {
@@ -54,7 +68,7 @@ impl<V: Number> Work for Order<'_, V> {
         }
         begins(&mut heaps[..1 << bits]);
         // An index and the place it has in the row, both in one word. Those at even places are in the first half.
-        let mut keys = [i32::MAX; HEAPS];
+        let keys = &mut room.keys;
         for (k, &index) in indices.iter().enumerate() {
             let at = &mut heaps[heap(index)];
             keys[usize::from(at.rotate_right(1))] = (index << 8 | k as u32).cast_signed();
@@ -62,6 +76,9 @@ impl<V: Number> Work for Order<'_, V> {
         }
         let (even, odd) = keys.split_at_mut(HALF);
         let pairs = (n / 2 + 1).next_multiple_of(8);
+        // Nothing beyond the last is before it.
+        even[n.div_ceil(2)..=pairs].fill(i32::MAX);
+        odd[n / 2..pairs].fill(i32::MAX);
         if highest > 1 {
             for phase in 0..highest {
                 if phase % 2 == 0 {
@@ -79,7 +96,7 @@ impl<V: Number> Work for Order<'_, V> {
         if twice {
             return false;
         }
-        let mut old = [V::ZERO; HEAPS];
+        let old = &mut room.values;
         old[..n].copy_from_slice(values);
         let value = |key: i32| old[(key & 0xff) as usize];
         let (index_pairs, last_index) = indices.as_chunks_mut::<2>();
@@ -129,6 +146,7 @@ mod tests {
     fn rows_are_ordered_or_left_alone_in_lanes_of_any_width() {
         let mut random = rand_pcg::Pcg64::seed_from_u64(18);
         let (mut done, mut left) = (0, 0);
+        let mut room = Room::default();
         for round in 0..20_000 {
             let n = random.random_range(0..300);
             let bits = random.random_range(4..33_u32);
@@ -145,8 +163,8 @@ mod tests {
             let different = expected.windows(2).all(|pair| pair[0].0 < pair[1].0);
             let (mut wide_indices, mut wide_values) = (indices.clone(), values.clone());
             let (mut narrow_indices, mut narrow_values) = (indices.clone(), values.clone());
-            let ordered = order(&mut wide_indices, &mut wide_values);
-            assert_eq!(ordered, narrowly(|| order(&mut narrow_indices, &mut narrow_values)));
+            let ordered = order(&mut wide_indices, &mut wide_values, &mut room);
+            assert_eq!(ordered, narrowly(|| order(&mut narrow_indices, &mut narrow_values, &mut room)));
             assert_eq!((&wide_indices, &wide_values), (&narrow_indices, &narrow_values));
             let found: Vec<_> = wide_indices.iter().copied().zip(wide_values).collect();
             if ordered {

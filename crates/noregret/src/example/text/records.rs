@@ -231,7 +231,7 @@ fn settle<V: Number>(block: &mut Block<V>, start: usize, scratch: &mut Scratch<V
         block.values[start..].rotate_left(fall + 1);
         return Ok(());
     }
-    if order(indices, &mut block.values[start..]) {
+    if order(indices, &mut block.values[start..], &mut scratch.room) {
         return Ok(());
     }
     sort(indices, &block.values[start..], scratch);
