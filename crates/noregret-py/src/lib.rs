@@ -28,7 +28,8 @@ mod table;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// With Python's lock: `borrowed.rs` reads what others must not change meanwhile.
+#[pymodule(gil_used = true)]
 fn _noregret(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<learner::Learner>()?;

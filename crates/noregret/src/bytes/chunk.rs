@@ -70,6 +70,11 @@ impl Chunker {
         }
     }
 
+    /// Whether the input is read as it lies, without a decompressor.
+    pub fn is_plain(&self) -> bool {
+        self.source.compression() == Compression::None
+    }
+
     /// Has the chunks after this one be of about `size` bytes.
     pub fn resize(&mut self, size: usize) {
         self.size = size.clamp(1, self.longest);

@@ -133,8 +133,8 @@ impl NameTable {
     }
 }
 
-/// Indices are hashes already, of which the lowest bits are kept: one multiplication brings them to the highest ones, where a
-/// table looks too. Whoever makes many names fall together has as many on one index, and a place for one.
+/// Indices are hashes already, or numbers: one multiplication mixes all bits into the highest ones, and a turn brings these to the lowest,
+/// where a table looks first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mixed(u64);
 
@@ -150,7 +150,7 @@ impl Hasher for Mixed {
     }
 
     fn finish(&self) -> u64 {
-        self.0
+        self.0.rotate_left(26)
     }
 }
 

@@ -103,6 +103,15 @@ impl Feed {
         None
     }
 
+    /// Whether the next step costs no more than a copy: an input is open, and not compressed.
+    pub(super) fn is_quick(&self) -> bool {
+        match &self.file {
+            Some((_, Open::Text { chunker, .. })) => chunker.is_plain(),
+            Some((_, Open::Table(_))) => true,
+            None => false,
+        }
+    }
+
     fn stop<V>(&mut self, item: Item<V>) -> Step<V> {
         self.over = true;
         self.file = None;

@@ -5,7 +5,8 @@
 //! stays with one thread, whose processor has what it needs in its caches.
 //!
 //! Whoever takes the blocks is a worker too while the next one is not there yet: to sleep and be woken for each block costs more
-//! than to do a part of the work. Only where reading may wait for somebody else's writing does it keep out of that.
+//! than to do a part of the work. It opens no input and decompresses none, unless it is alone, so that its patience and the
+//! decompressor's caches are kept; and it keeps out of all where reading may wait for somebody else's writing.
 
 use super::Item;
 use super::feed::{Feed, Step};
@@ -53,6 +54,8 @@ struct Shared<V> {
     offered: Condvar,
     /// How many numbers may be under way.
     window: u64,
+    /// Whether the taker of the blocks is the only thread.
+    alone: bool,
 }
 
 #[derive(Default)]
@@ -71,8 +74,9 @@ struct Shelf<V> {
     waiting: bool,
     /// Whether somebody reads.
     reading: bool,
-    /// The number of what is read next.
+    /// The number of what is read next, and whether to read it is quick: see [`Feed::is_quick`].
     unread: u64,
+    quick: bool,
     /// Whether all was read.
     over: bool,
 }
@@ -103,6 +107,7 @@ impl<V: Number> Workers<V> {
             emptied: Condvar::new(),
             offered: Condvar::new(),
             window: window(threads) as u64,
+            alone: helps && threads == 1,
         });
         // Made first, so that the threads already running stop if one cannot be started.
         let workers = Self { shared: shared.clone(), helper: helps.then(Helper::default) };
@@ -152,6 +157,10 @@ impl<V: Number> Workers<V> {
                     }
                 }));
                 shelf = lock(&shared.shelf);
+                let late = deadline.is_some_and(|deadline| deadline <= Instant::now());
+                if late && !shelf.broken && !shelf.items.contains_key(&shelf.next) {
+                    return None;
+                }
                 continue;
             }
             shelf.waiting = self.helper.is_some();
@@ -245,18 +254,29 @@ impl<V: Number> Shared<V> {
         self.read(true, helper)
     }
 
-    /// Whether something could be read at once.
+    /// Whether the taker may read something, and at once.
     fn may_read(&self, shelf: &Shelf<V>) -> bool {
-        !shelf.reading && !shelf.over && shelf.unread < shelf.next + self.window
+        let quick = shelf.quick || self.alone;
+        quick && !shelf.reading && !shelf.over && shelf.unread < shelf.next + self.window
     }
 
     /// Reads, and offers what was read as long as somebody is there to take it. Where there is no more room it waits, or
     /// else ends with nothing.
     fn read(&self, wait: bool, helper: &mut Helper<V>) -> Option<Task<V>> {
         let task = self.read_on(wait, helper);
-        lock(&self.shelf).reading = false;
+        let mut shelf = lock(&self.shelf);
+        shelf.reading = false;
+        let (waiting, over) = (shelf.waiting, shelf.over);
+        drop(shelf);
         // Somebody may have begun to wait for an offer just now.
-        self.offered.notify_one();
+        if over {
+            self.offered.notify_all();
+        } else {
+            self.offered.notify_one();
+        }
+        if waiting {
+            self.filled.notify_one();
+        }
         task
     }
 
@@ -265,7 +285,9 @@ impl<V: Number> Shared<V> {
         loop {
             let (number, block, buffer) = self.room(wait, helper)?;
             let step = feed.next(buffer);
+            let quick = feed.is_quick();
             let mut shelf = lock(&self.shelf);
+            shelf.quick = quick;
             let Some(step) = step else {
                 shelf.over = true;
                 return None;
@@ -293,7 +315,9 @@ impl<V: Number> Shared<V> {
         while wait && !shelf.stopped && shelf.unread >= shelf.next + self.window {
             shelf = self.emptied.wait(shelf).unwrap_or_else(PoisonError::into_inner);
         }
-        if shelf.stopped || shelf.unread >= shelf.next + self.window {
+        // The taker has better things to do as soon as its block is there.
+        let ready = !wait && shelf.items.contains_key(&shelf.next);
+        if ready || shelf.stopped || shelf.unread >= shelf.next + self.window {
             return None;
         }
         let block = shelf.blocks.pop().unwrap_or_default();

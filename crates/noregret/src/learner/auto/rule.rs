@@ -393,7 +393,7 @@ impl Convex {
 
     /// Where a proximal step from `m` of length `kappa c` ends: the root of
     /// `p - m + kappa c slope(p)`, which ascends.
-    fn proximal(&self, m: f64, y: f64, k: f64) -> f64 {
+    pub(super) fn proximal(&self, m: f64, y: f64, k: f64) -> f64 {
         let slope = self.loss.slope(m, y);
         let far = m - k * slope;
         // A straight piece; or the lowest point of a kink, where a proximal step would rest for ever.
@@ -402,7 +402,8 @@ impl Convex {
         }
         // Of two straight pieces the kink is where the step ends, unless it gets across.
         if let Some(kink) = self.loss.kink(y) {
-            return kink.at.clamp(m - k * kink.right, m - k * kink.left);
+            // Without a slope there is no way, however long: what is no number is passed over.
+            return kink.at.max(m - k * kink.right).min(m - k * kink.left);
         }
         let height = |p: f64| p - m + k * self.loss.slope(p, y);
         let (mut low, mut high) = if far < m { (far, m) } else { (m, far) };

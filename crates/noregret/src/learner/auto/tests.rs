@@ -118,6 +118,9 @@ fn a_proximal_step_of_the_hinge_stops_at_the_kink() {
     near(hinge_way(0.0, 0.5), -1.0);
     near(5.0 * hinge_way(0.0, 5.0), -1.0);
     near(hinge_way(2.0, 5.0), 0.0);
+    // A way beyond all numbers ends there too.
+    let hinge = Convex::new(crate::loss::build("hinge", []).expect("it exists"), None);
+    assert_eq!([(0.0, 1.0), (0.0, -1.0)].map(|(m, y)| hinge.proximal(m, y, f64::INFINITY)), [1.0, -1.0]);
     // From either side, exactly.
     let absolute = Convex::new(crate::loss::build("absolute", []).expect("it exists"), None);
     assert_eq!([3.0, -1.0].map(|m| m - 8.0 * absolute.descend(m, 1.0, 1.0, 8.0)), [1.0, 1.0]);
