@@ -266,7 +266,7 @@ impl<V: Number> Shared<V> {
         let task = self.read_on(wait, helper);
         let mut shelf = lock(&self.shelf);
         shelf.reading = false;
-        let (waiting, over) = (shelf.waiting, shelf.over);
+        let (wanted, over) = (shelf.waiting && shelf.offers.is_empty() && self.may_read(&shelf), shelf.over);
         drop(shelf);
         // Somebody may have begun to wait for an offer just now.
         if over {
@@ -274,7 +274,7 @@ impl<V: Number> Shared<V> {
         } else {
             self.offered.notify_one();
         }
-        if waiting {
+        if wanted {
             self.filled.notify_one();
         }
         task
