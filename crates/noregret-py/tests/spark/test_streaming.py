@@ -22,7 +22,10 @@ def write(folder, k):
 
     data = Data(n=50, d=2, seed=k)
     table = pd.DataFrame({"x": data.X[:, 0], "z": data.X[:, 1], "label": data.y})
-    table.to_parquet(folder / f"{k:03}.parquet")
+    path = folder / f"{k:03}.parquet"
+    table.to_parquet(path)
+    # Spark takes files in the order of their times, and these could be written in one millisecond.
+    os.utime(path, (1_700_000_000 + k, 1_700_000_000 + k))
     return table
 
 
