@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench memory -- FILE [--hash BITS] [--reps N] [--only LEARNER/LOSS]` reads FILE once (without one, a generated
 //! stream) and then learns it again and again, every time from nothing, with every pair of learner
-//! and loss below; `plain` is the same descent written out by hand without ledger, projection or counts, and `certified`
+//! and loss below; `plain` is the descent of `projected-ogd` written out by hand, without ledger, projection or counts, and `certified`
 //! is that with a ledger: what the certificate costs is the difference of the two. The least CPU time
 //! of all repetitions counts, and the runs are interleaved, so that ratios mean something on a machine
 //! that does other things too: take a file of some megabytes and many repetitions there.
@@ -91,15 +91,17 @@ fn learn(block: &Block<f32>, learner: &str, loss: &str) -> Duration {
     clock().saturating_sub(start)
 }
 
-/// A ball in which hinge loss is 0 in most rounds, as it is for a good model.
 fn config(learner: &str, loss: &str) -> Config {
     let mut config = Config::new(learner, loss);
-    config.radius = (learner == "projected-ogd").then_some(100.0);
+    config.radius = (learner == "projected-ogd").then_some(RADIUS);
     config
 }
 
-/// `w -= eta/sqrt(t) slope x` in f64 and, with a second number in each slot, the ledger: `S` in it, `K` and what their
-/// roundings are measured by. Nothing else.
+/// The ball that steps are made for, in which hinge loss is 0 in most rounds, as it is for a good model.
+const RADIUS: f64 = 100.0;
+
+/// The steps of `projected-ogd`, `w -= sqrt(2) U/(G sqrt(t)) slope x` with the longest gradient so far for `G`, in f64; and with a second number
+/// in each slot the ledger: `S` in it, `K` and what their roundings are measured by. Nothing else.
 fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
     let rows = block.rows();
     let end = rows.indices.iter().max().map_or(0, |&i| i as usize + 1);
@@ -109,10 +111,11 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
         *slot = std::hint::black_box([0.0; N]);
     }
     let mut total = 0.0;
+    let (mut largest, mut pace) = (0.0, 0.0);
     let (mut k, mut magnitude, mut reach) = (Sum::default(), 0.0, 0.0);
     let start = clock();
     for (t, row) in rows.iter().enumerate() {
-        let z = product(&slots, row.x);
+        let (z, told) = product(&slots, row.x, logistic);
         let m = row.y * z;
         let (value, slope) = if logistic {
             let e = (-m.abs()).exp();
@@ -122,8 +125,13 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
         };
         total += value;
         if slope != 0.0 {
-            let step = 100.0 / ((t + 1) as f64).sqrt() * slope;
-            let squares = add(&mut slots, row.x, [-step, slope]);
+            let squares = if logistic { told } else { squares(row.x.values) };
+            let gradient = slope * slope * squares;
+            if gradient > largest {
+                (largest, pace) = (gradient, std::f64::consts::SQRT_2 * RADIUS / gradient.sqrt());
+            }
+            let step = pace / ((t + 1) as f64).sqrt() * slope;
+            add(&mut slots, row.x, [-step, slope]);
             if N > 1 {
                 k.add(value - slope * z);
                 magnitude += value.abs() + (slope * z).abs();
@@ -136,12 +144,10 @@ fn plain<const N: usize>(block: &Block<f32>, logistic: bool) -> Duration {
 }
 
 /// Adds the values, times the first factor, to the first number of their slots, and times the second to a second one where
-/// there is one. What the sum of the values' squares is at most then, which nobody waits for: the ledger's slack for roundings may
-/// be a little too large.
+/// there is one.
 #[inline(always)]
-fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f64; 2]) -> f64 {
+fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f64; 2]) {
     let both = f64x2::new(factors);
-    let mut squares = f32x4::ZERO;
     let mut one = |i: u32, v: f64| {
         let slot = &mut slots[i as usize];
         if let [w, s] = slot.as_mut_slice() {
@@ -153,26 +159,21 @@ fn add<const N: usize>(slots: &mut [[f64; N]], x: Features<'_, f32>, factors: [f
     let (i4, i_rest) = x.indices.as_chunks::<4>();
     let (v4, v_rest) = x.values.as_chunks::<4>();
     for (i, v) in i4.iter().zip(v4) {
-        if N > 1 {
-            squares += f32x4::new(*v) * f32x4::new(*v);
-        }
         let v = v.map(f64::from);
         for k in 0..4 {
             one(i[k], v[k]);
         }
     }
-    let mut rest = 0.0;
     for (&i, &v) in i_rest.iter().zip(v_rest) {
         one(i, v.into());
-        rest += v * v;
     }
-    f64::from(squares.reduce_add() + rest) * (1.0 + f64::from(f32::EPSILON) * x.values.len() as f64)
 }
 
-/// The first numbers of the slots times the values, in four chains.
+/// The first numbers of the slots times the values, in four chains, and the sum of the values' squares where it is wanted.
 #[inline(always)]
-fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>) -> f64 {
+fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>, squared: bool) -> (f64, f64) {
     let (mut low, mut high) = (f64x2::ZERO, f64x2::ZERO);
+    let mut squares = f32x4::ZERO;
     let (i4, i_rest) = x.indices.as_chunks::<4>();
     let (v4, v_rest) = x.values.as_chunks::<4>();
     for (i, v) in i4.iter().zip(v4) {
@@ -180,12 +181,31 @@ fn product<const N: usize>(slots: &[[f64; N]], x: Features<'_, f32>) -> f64 {
         let [e, f, g, h] = v.map(f64::from);
         low += f64x2::new([a, b]) * f64x2::new([e, f]);
         high += f64x2::new([c, d]) * f64x2::new([g, h]);
+        if squared {
+            squares += f32x4::new(*v) * f32x4::new(*v);
+        }
     }
-    let mut sum = (low + high).reduce_add();
+    let (mut sum, mut rest) = ((low + high).reduce_add(), 0.0);
     for (&i, &v) in i_rest.iter().zip(v_rest) {
         sum += slots[i as usize][0] * f64::from(v);
+        rest += v * v;
     }
-    sum
+    (sum, at_most(squares, rest, x.values.len()))
+}
+
+/// The sum of the values' squares.
+#[inline(always)]
+fn squares(values: &[f32]) -> f64 {
+    let (v4, v_rest) = values.as_chunks::<4>();
+    let squares = v4.iter().fold(f32x4::ZERO, |sum, v| sum + f32x4::new(*v) * f32x4::new(*v));
+    at_most(squares, v_rest.iter().map(|v| v * v).sum(), values.len())
+}
+
+/// What a sum of so many squares is at most, where each rounding took no more than its part: neither the steps nor the ledger's slack for
+/// roundings suffer by a little too much.
+#[inline(always)]
+fn at_most(squares: f32x4, rest: f32, count: usize) -> f64 {
+    f64::from(squares.reduce_add() + rest) * (1.0 + f64::from(f32::EPSILON) * count as f64)
 }
 
 fn generated() -> Block<f32> {
