@@ -212,51 +212,23 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         }
     }
 
-    /// The mean of member `k`'s iterates.
-    fn average_of(&self, k: usize, cell: &Cell<Pool<B>>) -> f64 {
-        let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
-        (sum * cell.state.state.raw(k) - cell.state.beside.get(k)) / self.t as f64
-    }
-
-    /// What multiplies a coin's bet.
-    fn coin_scale(&self) -> f64 {
-        let mean = if self.t > 0 && self.rows > 0.0 { self.rows / self.t as f64 } else { 1.0 };
-        self.rule.unit(&self.memory) / mean
-    }
-}
-
-impl<R: Rule, B: Beside> Learner for Auto<R, B> {
-    type Slot = Pool<B>;
-
-    fn fetch<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
-        row::expect(self.width, slots, x, &mut self.noted);
-    }
-
-    fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        let mut said = Said::NOTHING;
-        row::hear::<false, _, _>(self.width, slots, x, &mut Noted::default(), &mut said);
-        let Self { rule, memory, mixing, tracking, t, rows, .. } = self;
-        let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
-        self.width.ask(&asked, &said, &mut Round::default())
-    }
-
-    fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        self.foresee_and_norm(slots, x).0
-    }
-
-    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
+    /// A round until its label is known: the prediction, and the row's squared norm.
+    #[inline(always)]
+    fn begin<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
         let mut said = Said::NOTHING;
         let norm_squared = row::hear::<true, _, _>(self.width, slots, x, &mut self.noted, &mut said);
         let Self { rule, memory, mixing, tracking, t, rows, round, .. } = self;
         let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
-        (self.width.ask(&asked, &said, round), norm_squared)
+        (asked.ask(&said, round), norm_squared)
     }
 
-    fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
+    /// The rest of it.
+    #[inline(always)]
+    fn end<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
         let (rule, y, c) = (&self.rule, o.y, o.weight);
         let Round { margins, z, mixed, square, coin_scale } = &self.round;
         let (coin_scale, margins, z) = (*coin_scale, *margins, *z);
-        let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points[k], z[k], margins[k], y));
+        let told: [_; MEMBERS] = std::array::from_fn(|k| rule.told(mixed.points.get(k), z[k], margins[k], y));
         rule.note(&mut self.memory, y);
         let mean_square = (self.rows + *square) / (self.t as f64 + 1.0);
         let root = if mean_square > 0.0 { mean_square.sqrt() } else { 1.0 };
@@ -276,7 +248,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
             let slope = ((c * told[k].slope) as f32).clamp(-STEEPEST, STEEPEST);
             if slope.abs() > FLATTEST { slope } else { 0.0 }
         };
-        let slopes: [f32; 4] = std::array::from_fn(|k| if k < DESCENTS { steep(k) } else { 0.0 });
+        let slopes = [steep(0), steep(1), steep(2), 0.0];
         let prior = (root / VARIANCE) as f32;
         if x.end() > self.slow_s.len() {
             self.slow_s.resize(slots.cells.len(), 0.0);
@@ -288,8 +260,8 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         let ways = ways.map(f64::from);
         let gains = [scale[0], scale[1], scale[2], gain, gain];
         let ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
-        self.width.update(&mut self.mixing, rule, mixed, &told, (y, c), self.tracking);
-        let Moves { u, curvature } = self.width.moves(rule, &margins, y, c, &ways, &told);
+        self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
+        let Moves { u, curvature } = rule.moves(&margins, y, c, &ways, &told);
         let moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
             let rests = k < DESCENTS && slopes[k] == 0.0;
             if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
@@ -318,6 +290,46 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         if self.t.is_power_of_two() {
             self.history.push(self.moment());
         }
+    }
+
+    /// The mean of member `k`'s iterates.
+    fn average_of(&self, k: usize, cell: &Cell<Pool<B>>) -> f64 {
+        let sum = if k == COIN { self.coin_scales } else { self.t as f64 };
+        (sum * cell.state.state.raw(k) - cell.state.beside.get(k)) / self.t as f64
+    }
+
+    /// What multiplies a coin's bet.
+    fn coin_scale(&self) -> f64 {
+        let mean = if self.t > 0 && self.rows > 0.0 { self.rows / self.t as f64 } else { 1.0 };
+        self.rule.unit(&self.memory) / mean
+    }
+}
+
+impl<R: Rule, B: Beside> Learner for Auto<R, B> {
+    type Slot = Pool<B>;
+
+    fn fetch<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
+        row::expect(self.width, slots, x, &mut self.noted);
+    }
+
+    fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
+        let mut said = Said::NOTHING;
+        row::hear::<false, _, _>(self.width, slots, x, &mut Noted::default(), &mut said);
+        let Self { rule, memory, mixing, tracking, t, rows, .. } = self;
+        let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
+        asked.ask(&said, &mut Round::default())
+    }
+
+    fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
+        self.foresee_and_norm(slots, x).0
+    }
+
+    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
+        self.width.begin(self, slots, x)
+    }
+
+    fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {
+        self.width.end(self, slots, x, o);
     }
 
     fn weight(&self, cell: &Cell<Pool<B>>) -> f64 {

@@ -13,13 +13,16 @@
 //! divided by the mixability gap so far (nearly AdaHedge: de Rooij, van Erven, Grünwald, Koolen 2014). Fixed
 //! share: Herbster, Warmuth 1998.
 
-use super::rule::{Cost, Rule, Told};
+use super::rule::{Cost, LANES, Points, Rule, Told};
 use super::slot::MEMBERS;
 use super::stack::{Asked, Stack};
 use serde::{Deserialize, Serialize};
 
 /// The ways to mix.
 const WAYS: usize = 3;
+/// Where the stack stands behind the members.
+const STACKED: usize = MEMBERS;
+const _: () = assert!(STACKED + 1 < LANES);
 /// Their names.
 pub(super) const WAY_NAMES: [&str; WAYS] = ["exponential-weights", "fixed-share", "stack"];
 
@@ -182,8 +185,8 @@ pub(super) struct Mixing {
 /// What each way predicts, and what all predict together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mixed {
-    /// The members' points.
-    pub(super) points: [(f64, f64); MEMBERS],
+    /// The members' points; behind them those of the stack, as it predicts and as it learns.
+    pub(super) points: Points,
     ways: [f64; WAYS],
     way_points: [(f64, f64); WAYS],
     asked: Asked,
@@ -212,25 +215,32 @@ impl Mixing {
         tracking: bool,
         mixed: &mut Mixed,
     ) {
-        mixed.points = rule.points(z);
-        let points = &mixed.points;
-        let blend = |weights: &[f64], points: &[(f64, f64)]| {
-            weights.iter().zip(points).fold((0.0, 0.0), |(a, b), (w, p)| (a + w * p.0, b + w * p.1))
+        // One exponential for all who predict.
+        let mut said = [0.0; LANES];
+        said[..MEMBERS].copy_from_slice(z);
+        let stack = self.stack.as_ref().zip(rule.stacking()).filter(|_| !tracking);
+        if let Some((stack, kind)) = stack {
+            let score = stack.predict(kind, z, rule.unit(memory), &mut mixed.asked);
+            said[STACKED] = rule.predicted(memory, score);
+            said[STACKED + 1] = mixed.asked.m;
+        }
+        mixed.points = rule.points(&said);
+        let Points { first, second } = &mixed.points;
+        let blend = |weights: &[f64; MEMBERS]| {
+            let sum = |points: &[f64; LANES]| weights.iter().zip(points).map(|(w, p)| w * p).sum();
+            (sum(first), sum(second))
         };
-        let shared = blend(&self.share, points);
+        let shared = blend(&self.share);
         if tracking {
             mixed.z = rule.score(shared);
             return;
         }
-        let mut way_points = [blend(&self.members.weights, points), shared, (0.0, 1.0)];
+        let weighted = blend(&self.members.weights);
+        let stacked = if stack.is_some() { mixed.points.get(STACKED) } else { (0.0, 1.0) };
         // Other than probabilities, points are the predictions themselves.
-        let mut ways = [way_points[0].0, way_points[1].0, 0.0];
-        if let (Some(stack), Some(kind)) = (&self.stack, rule.stacking()) {
-            let score = stack.predict(kind, z, rule.unit(memory), &mut mixed.asked);
-            ways[2] = rule.predicted(memory, score);
-            way_points[2] = rule.point(ways[2]);
-        }
-        mixed.z = rule.score(blend(&self.ways.weights, &way_points));
+        let (ways, way_points) = ([weighted.0, shared.0, said[STACKED]], [weighted, shared, stacked]);
+        let blended = self.ways.weights.iter().zip(&way_points);
+        mixed.z = rule.score(blended.fold((0.0, 0.0), |(a, b), (w, p)| (a + w * p.0, b + w * p.1)));
         (mixed.ways, mixed.way_points) = (ways, way_points);
     }
 
@@ -273,7 +283,7 @@ impl Mixing {
         let cost = |k: usize| rule.told(mixed.way_points[k], mixed.ways[k], mixed.ways[k], y).cost;
         self.ways.update(&std::array::from_fn(cost), c, rate);
         if let (Some(stack), Some(kind)) = (&mut self.stack, rule.stacking()) {
-            stack.update(kind, &mixed.asked, y, c);
+            stack.update(kind, &mixed.asked, mixed.points.get(STACKED + 1), y, c);
         }
     }
 
@@ -335,7 +345,7 @@ mod tests {
         let mixed = mix(&mixing, &z, false);
         // (3/4 + 5/2)/6 = 13/24.
         assert!((mixed.z - (13f64 / 11.0).ln()).abs() < 1e-14);
-        let told = mixed.points.map(|point| Logistic.told(point, 0.0, 0.0, 1.0));
+        let told = std::array::from_fn(|k| Logistic.told(mixed.points.get(k), 0.0, 0.0, 1.0));
         mixing.update(&Logistic, &mixed, &told, (1.0, 1.0), false);
         // Exponential weights 3:2:2:2:2:2, share half of that and half of uniform.
         let (weights, share) = (mixing.members.weights, mixing.share);

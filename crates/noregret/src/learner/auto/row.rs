@@ -10,11 +10,11 @@ mod avx2;
 #[cfg(test)]
 mod tests;
 
+use super::super::Outcome;
 use super::super::slots::{Cell, Slots};
-use super::mixing::{Mixed, Mixing};
-use super::rule::{Moves, Rule, Told};
+use super::Auto;
+use super::rule::Rule;
 use super::slot::{Beside, MEMBERS, Pool, State, WEIGHTED};
-use super::{Asked, Round};
 use crate::example::{Features, Value};
 use wide::f32x4;
 
@@ -45,50 +45,35 @@ impl Width {
         }
     }
 
-    /// See [`Asked::ask`].
+    /// See [`Auto::begin`].
     #[inline(always)]
-    pub(super) fn ask<R: Rule>(self, asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
+    pub(super) fn begin<R: Rule, B: Beside, V: Value>(
+        self,
+        auto: &mut Auto<R, B>,
+        slots: &Slots<Pool<B>>,
+        x: Features<'_, V>,
+    ) -> (f64, f64) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
-            return avx2.ask(asked, said, round);
+            return avx2.begin(auto, slots, x);
         }
-        asked.ask(said, round)
+        auto.begin(slots, x)
     }
 
-    /// See [`Mixing::update`].
+    /// See [`Auto::end`].
     #[inline(always)]
-    pub(super) fn update<R: Rule>(
+    pub(super) fn end<R: Rule, B: Beside, V: Value>(
         self,
-        mixing: &mut Mixing,
-        rule: &R,
-        mixed: &Mixed,
-        told: &[Told; MEMBERS],
-        outcome: (f64, f64),
-        tracking: bool,
+        auto: &mut Auto<R, B>,
+        slots: &mut Slots<Pool<B>>,
+        x: Features<'_, V>,
+        outcome: &Outcome,
     ) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
-            return avx2.update(mixing, rule, mixed, told, outcome, tracking);
+            return avx2.end(auto, slots, x, outcome);
         }
-        mixing.update(rule, mixed, told, outcome, tracking);
-    }
-
-    /// See [`Rule::moves`].
-    #[inline(always)]
-    pub(super) fn moves<R: Rule>(
-        self,
-        rule: &R,
-        m: &[f64; MEMBERS],
-        y: f64,
-        c: f64,
-        ways: &[f64; WEIGHTED],
-        told: &[Told; MEMBERS],
-    ) -> Moves {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(avx2) = self.avx2 {
-            return avx2.moves(rule, m, y, c, ways, told);
-        }
-        rule.moves(m, y, c, ways, told)
+        auto.end(slots, x, outcome);
     }
 }
 

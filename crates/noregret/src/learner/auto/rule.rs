@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// Margins beyond this are cut: `exp(-50)` is as good as never.
 const FARTHEST: f64 = 50.0;
 
-/// Members are computed in so many lanes, which any width of registers divides.
-const LANES: usize = 8;
+/// Predictions are computed in so many lanes, which any width of registers divides.
+pub(super) const LANES: usize = 8;
 
 /// What the members need to know of a loss.
 pub(super) trait Rule: Default + Send + Sync + 'static {
@@ -52,12 +52,8 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
         ways: &[f64; WEIGHTED],
         told: &[Told; MEMBERS],
     ) -> Moves;
-    /// A prediction as a pair of numbers whose weighted means are what blending means.
-    fn point(&self, z: f64) -> (f64, f64);
-    /// The points of all members.
-    fn points(&self, z: &[f64; MEMBERS]) -> [(f64, f64); MEMBERS] {
-        z.map(|z| self.point(z))
-    }
+    /// Predictions as pairs of numbers whose weighted means are what blending means.
+    fn points(&self, z: &[f64; LANES]) -> Points;
     /// The prediction of a blended point.
     fn score(&self, point: (f64, f64)) -> f64;
     /// The rate at which exponential weights are known to cost a constant, where there is one.
@@ -68,6 +64,21 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     fn grounded(&self) -> bool;
     /// How the stack reads predictions; none where it is not worth its place.
     fn stacking(&self) -> Option<Stacking>;
+}
+
+/// What [`Rule::points`] makes of predictions: the first numbers side by side, and the second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Points {
+    pub(super) first: [f64; LANES],
+    pub(super) second: [f64; LANES],
+}
+
+impl Points {
+    /// One of them.
+    #[inline(always)]
+    pub(super) fn get(&self, k: usize) -> (f64, f64) {
+        (self.first[k], self.second[k])
+    }
 }
 
 /// What a member is told of its prediction.
@@ -127,8 +138,16 @@ pub(super) fn probabilities(z: f64) -> (f64, f64) {
 /// The same, where `e` is `exp(-|z|)`.
 #[inline(always)]
 fn split(z: f64, e: f64) -> (f64, f64) {
-    let (large, small) = (1.0 / (1.0 + e), e / (1.0 + e));
+    let large = 1.0 / (1.0 + e);
+    let small = e * large;
     if z < 0.0 { (small, large) } else { (large, small) }
+}
+
+/// One of two numbers, without a jump: whoever guesses labels is wrong half of the time.
+#[inline(always)]
+fn either(first: bool, a: f64, b: f64) -> f64 {
+    let mask = u64::from(first).wrapping_neg();
+    f64::from_bits(a.to_bits() & mask | b.to_bits() & !mask)
 }
 
 /// Two numbers whose quotient is `exp(y m)`: where the margin was not cut, the member was told of the odds.
@@ -171,7 +190,7 @@ impl Rule for Logistic {
 
     #[inline(always)]
     fn told(&self, (p, q): (f64, f64), _z: f64, _m: f64, y: f64) -> Told {
-        let (right, wrong) = if y > 0.0 { (p, q) } else { (q, p) };
+        let (right, wrong) = (either(y > 0.0, p, q), either(y > 0.0, q, p));
         Told { slope: -y * wrong, cost: Cost::Right(right) }
     }
 
@@ -204,8 +223,9 @@ impl Rule for Logistic {
 
     /// With `a = y m`, `e = exp(a)` and `d` the way done, a descent follows the gradient for the whole weight instead of
     /// leaping along it: `m' = kappa s(-y m)` for a time `c` ends where `d + e (exp(d) - 1) = c kappa`. A Bayesian ends
-    /// where `d = c v s(-a - d)`, which is `d + e d exp(d) = c v`. Both sides ascend and are convex: Newton's steps fall
-    /// towards the root from beyond it, all members' at once.
+    /// where `d = c v s(-a - d)`, which is `d + e d exp(d) = c v`. Both sides ascend and are convex. Their second
+    /// derivatives have the same exponential in them, so Halley's steps cost hardly more than Newton's and are seldom more
+    /// than two; all members take them at once.
     #[inline(always)]
     fn moves(
         &self,
@@ -220,7 +240,8 @@ impl Rule for Logistic {
             ([1.0; LANES], [1.0; LANES], [0.0; LANES], [1.0; LANES]);
         for i in 0..WEIGHTED {
             (right[i], wrong[i]) = odds(m[i], y, &told[i]);
-            (ends[i], way[i]) = (c * ways[i], ways[i]);
+            // Where there is no way, none is divided by.
+            (ends[i], way[i]) = (c * ways[i], if c * ways[i] > 0.0 { ways[i] } else { 1.0 });
         }
         let mut e = [1.0; LANES];
         for i in 0..LANES {
@@ -249,13 +270,18 @@ impl Rule for Logistic {
             for i in 0..LANES {
                 let more = lanes::exp_m1(d[i]);
                 let odds = e[i] * (1.0 + more);
-                let (height, slope) =
-                    if i < DESCENTS { (e[i] * more, odds) } else { (odds * d[i], odds * (1.0 + d[i])) };
-                let step = (d[i] + height - ends[i]) / (1.0 + slope);
+                let (height, slope, bend) = if i < DESCENTS {
+                    (e[i] * more, odds, odds)
+                } else {
+                    (odds * d[i], odds * (1.0 + d[i]), odds * (2.0 + d[i]))
+                };
+                let (over, slope) = (d[i] + height - ends[i], 1.0 + slope);
+                let square = slope * slope;
+                let step = over * slope / (square - 0.5 * over * bend).max(0.5 * square);
                 d[i] -= step;
                 ahead[i] = odds * (1.0 - step * (1.0 - 0.5 * step));
-                // The curvature is at most twice the slope: what is left is less than the step's square.
-                near &= step * step <= 1e-7 * d[i];
+                // What is left is less than half of the step's cube.
+                near &= (step * step * step).abs() <= 1e-7 * d[i];
             }
             if near {
                 break;
@@ -264,7 +290,8 @@ impl Rule for Logistic {
         let (mut u, mut curvature) = ([0.0; LANES], [0.0; LANES]);
         for i in 0..LANES {
             let wrong = 1.0 / (1.0 + ahead[i]);
-            u[i] = -y * if ends[i] > 0.0 { d[i] / way[i] } else { c * wrong };
+            let steps = d[i] / way[i];
+            u[i] = -y * if ends[i] > 0.0 { steps } else { c * wrong };
             curvature[i] = c * wrong * (ahead[i] * wrong);
         }
         let mut moves = Moves::default();
@@ -276,22 +303,17 @@ impl Rule for Logistic {
     }
 
     #[inline(always)]
-    fn points(&self, z: &[f64; MEMBERS]) -> [(f64, f64); MEMBERS] {
+    fn points(&self, z: &[f64; LANES]) -> Points {
         let mut e = [0.0; LANES];
-        for k in 0..MEMBERS {
+        for k in 0..LANES {
             e[k] = -z[k].abs();
         }
         let e = lanes::exp(e);
-        let mut points = [(0.0, 0.0); MEMBERS];
-        for k in 0..MEMBERS {
-            points[k] = split(z[k], e[k]);
+        let mut points = Points::default();
+        for k in 0..LANES {
+            (points.first[k], points.second[k]) = split(z[k], e[k]);
         }
         points
-    }
-
-    #[inline(always)]
-    fn point(&self, z: f64) -> (f64, f64) {
-        probabilities(z)
     }
 
     #[inline(always)]
@@ -514,8 +536,8 @@ impl Rule for Convex {
         moves
     }
 
-    fn point(&self, z: f64) -> (f64, f64) {
-        (z, 1.0)
+    fn points(&self, z: &[f64; LANES]) -> Points {
+        Points { first: *z, second: [1.0; LANES] }
     }
 
     fn score(&self, (z, _): (f64, f64)) -> f64 {

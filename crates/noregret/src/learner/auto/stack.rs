@@ -9,7 +9,7 @@
 //! `h = p (1 - p)`, and the prediction is `m/sqrt(1 + pi V/8)`: an extended Kalman filter. Square: `e`
 //! is the error and `r` its mean square so far. Alone it can be worse than every member.
 
-use super::rule::{Stacking, probabilities};
+use super::rule::Stacking;
 use super::slot::MEMBERS;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub(super) struct Stack {
 /// What a prediction was made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
-    m: f64,
+    pub(super) m: f64,
     cf: [f64; N],
     v: f64,
     unit: f64,
@@ -88,13 +88,12 @@ impl Stack {
         }
     }
 
-    /// Learns from a label.
+    /// Learns from a label. Logistic: `p` and `q` are the probabilities that `m` stands for.
     #[inline(always)]
-    pub(super) fn update(&mut self, kind: Stacking, asked: &Asked, y: f64, c: f64) {
+    pub(super) fn update(&mut self, kind: Stacking, asked: &Asked, (p, q): (f64, f64), y: f64, c: f64) {
         let Asked { m, ref cf, v, unit } = *asked;
         let (e, r) = match kind {
             Stacking::Logistic => {
-                let (p, q) = probabilities(m);
                 let h = (p * q).max(1e-12);
                 ((f64::midpoint(1.0, y) - p) / h, 1.0 / h)
             }
@@ -142,7 +141,7 @@ mod tests {
         for t in 0..200 {
             let y = f64::from(t % 5);
             stack.predict(Stacking::Square, &[y, 0.0, 1.0, -y, 2.0, 0.5], 4.0, &mut asked);
-            stack.update(Stacking::Square, &asked, y, 1.0);
+            stack.update(Stacking::Square, &asked, (0.0, 0.0), y, 1.0);
         }
         let guess = stack.predict(Stacking::Square, &[3.0, 0.0, 1.0, -3.0, 2.0, 0.5], 4.0, &mut asked);
         assert!((guess - 3.0).abs() < 0.01, "{guess}");

@@ -182,7 +182,7 @@ fn logistic_steps_solve_their_equations() {
         for way in [0.0, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 7.0, 11.5, 12.5, 14.0, 50.0, 1e3, 1e6] {
             for (y, c) in [(1.0, 1.0), (-1.0, 0.25), (1.0, 40.0)] {
                 let z = Logistic.predicted(&(), m);
-                let told = Logistic.told(Logistic.point(z), z, m, y);
+                let told = Logistic.told(rule::probabilities(z), z, m, y);
                 let a: f64 = y * m;
                 let Moves { u, curvature } =
                     Logistic.moves(&[m; MEMBERS], y, c, &[way; WEIGHTED], &[told; MEMBERS]);

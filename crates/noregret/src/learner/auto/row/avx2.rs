@@ -9,11 +9,11 @@
               f32 in a row, is read and written by parts that lie within it"
 )]
 
-use super::super::super::slots::{Cell, fetch};
-use super::super::mixing::{Mixed, Mixing};
-use super::super::rule::{Moves, Rule, Told};
-use super::super::slot::{Beside, ENDOWMENT, KEEP, MEMBERS, Pool, State, WEIGHTED};
-use super::super::{Asked, Round};
+use super::super::super::Outcome;
+use super::super::super::slots::{Cell, Slots, fetch};
+use super::super::Auto;
+use super::super::rule::Rule;
+use super::super::slot::{Beside, ENDOWMENT, KEEP, Pool, State};
 use super::{Noted, Said, Step, hear_news};
 use crate::example::{Features, Value};
 #[allow(clippy::wildcard_imports, reason = "every name in it begins with `_mm` or `__m`")]
@@ -31,41 +31,29 @@ impl Avx2 {
         is_x86_feature_detected!("avx2").then_some(Self(()))
     }
 
-    /// See [`Asked::ask`].
+    /// See [`Auto::begin`].
     #[inline(always)]
-    pub(super) fn ask<R: Rule>(self, asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
+    pub(super) fn begin<R: Rule, B: Beside, V: Value>(
+        self,
+        auto: &mut Auto<R, B>,
+        slots: &Slots<Pool<B>>,
+        x: Features<'_, V>,
+    ) -> (f64, f64) {
         // SAFETY: the processor has AVX2.
-        unsafe { ask(asked, said, round) }
+        unsafe { begin(auto, slots, x) }
     }
 
-    /// See [`Mixing::update`].
+    /// See [`Auto::end`].
     #[inline(always)]
-    pub(super) fn update<R: Rule>(
+    pub(super) fn end<R: Rule, B: Beside, V: Value>(
         self,
-        mixing: &mut Mixing,
-        rule: &R,
-        mixed: &Mixed,
-        told: &[Told; MEMBERS],
-        outcome: (f64, f64),
-        tracking: bool,
+        auto: &mut Auto<R, B>,
+        slots: &mut Slots<Pool<B>>,
+        x: Features<'_, V>,
+        outcome: &Outcome,
     ) {
         // SAFETY: the processor has AVX2.
-        unsafe { update(mixing, rule, mixed, told, outcome, tracking) }
-    }
-
-    /// See [`Rule::moves`].
-    #[inline(always)]
-    pub(super) fn moves<R: Rule>(
-        self,
-        rule: &R,
-        m: &[f64; MEMBERS],
-        y: f64,
-        c: f64,
-        ways: &[f64; WEIGHTED],
-        told: &[Told; MEMBERS],
-    ) -> Moves {
-        // SAFETY: the processor has AVX2.
-        unsafe { moves(rule, m, y, c, ways, told) }
+        unsafe { end(auto, slots, x, outcome) }
     }
 
     /// See [`super::hear`], for whole fours of features. The row's squared norm is that of all.
@@ -113,32 +101,22 @@ impl Avx2 {
 // What is written once, compiled for AVX2.
 
 #[target_feature(enable = "avx2")]
-fn ask<R: Rule>(asked: &Asked<'_, R>, said: &Said, round: &mut Round) -> f64 {
-    asked.ask(said, round)
+fn begin<R: Rule, B: Beside, V: Value>(
+    auto: &mut Auto<R, B>,
+    slots: &Slots<Pool<B>>,
+    x: Features<'_, V>,
+) -> (f64, f64) {
+    auto.begin(slots, x)
 }
 
 #[target_feature(enable = "avx2")]
-fn update<R: Rule>(
-    mixing: &mut Mixing,
-    rule: &R,
-    mixed: &Mixed,
-    told: &[Told; MEMBERS],
-    outcome: (f64, f64),
-    tracking: bool,
+fn end<R: Rule, B: Beside, V: Value>(
+    auto: &mut Auto<R, B>,
+    slots: &mut Slots<Pool<B>>,
+    x: Features<'_, V>,
+    outcome: &Outcome,
 ) {
-    mixing.update(rule, mixed, told, outcome, tracking);
-}
-
-#[target_feature(enable = "avx2")]
-fn moves<R: Rule>(
-    rule: &R,
-    m: &[f64; MEMBERS],
-    y: f64,
-    c: f64,
-    ways: &[f64; WEIGHTED],
-    told: &[Told; MEMBERS],
-) -> Moves {
-    rule.moves(m, y, c, ways, told)
+    auto.end(slots, x, outcome);
 }
 
 /// Where the coin's three numbers and the inverse of the scale stand in a state, and the Bayesians' precisions, which
@@ -189,6 +167,14 @@ fn set_eight(state: &mut State, numbers: __m256) {
 #[inline]
 fn load(numbers: &[f32; 4]) -> __m128 {
     _mm_setr_ps(numbers[0], numbers[1], numbers[2], numbers[3])
+}
+
+/// A number and three zeros, where it stands in memory: from a register they would take another step.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn one(number: &f32) -> __m128 {
+    // SAFETY: it is there.
+    unsafe { _mm_load_ss(number) }
 }
 
 #[target_feature(enable = "avx2")]
@@ -307,7 +293,8 @@ fn meet<B: Beside>(
     slow_s: &[f64],
     ways: &mut Said,
 ) -> usize {
-    let slopes = _mm256_broadcast_ps(&load(&slopes));
+    let slopes = load(&slopes);
+    let slopes = _mm256_set_m128(slopes, slopes);
     let (ones, least) = (_mm256_set1_ps(1.0), _mm256_set1_ps(f32::MIN_POSITIVE));
     let prior = _mm256_set1_ps(prior);
     let (first_two, last_two) =
@@ -376,7 +363,7 @@ fn follow<B: Beside, V: Value>(
     let rates = noted.rates.iter().zip(&noted.last_rate);
     let coins = noted.v.iter().zip(&noted.bet);
     let features = x.indices.iter().zip(x.values);
-    for (((&i, x), (rates, &last)), (&v, &bet)) in features.zip(rates).zip(coins) {
+    for (((&i, x), (rates, last)), (&v, &bet)) in features.zip(rates).zip(coins) {
         let cell = &mut cells[i as usize];
         cell.s += step.alpha * x.f64();
         step.slow_s[i as usize] += step.slow_alpha * x.f64();
@@ -385,7 +372,7 @@ fn follow<B: Beside, V: Value>(
         }
         let state = &mut cell.state.state;
         let vs = _mm256_set1_ps(v);
-        let rates = _mm256_set_m128(_mm_set_ss(last), load(rates.as_array()));
+        let rates = _mm256_set_m128(one(last), load(rates.as_array()));
         let way = _mm256_mul_ps(_mm256_mul_ps(moves, rates), vs);
         let moved = _mm256_add_ps(eight(state), way);
         // Precisions grow by the square of v, the coin's outcomes by v, their sizes by its size.
