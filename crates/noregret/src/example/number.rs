@@ -149,7 +149,7 @@ mod internal {
         /// `m / 10^6` with its sign, where `m` has at most 7 digits and `negative` is 0 or 1.
         fn millionths(m: u32, negative: usize) -> Self;
         /// The same of eight, each with the highest bit set where it is negative.
-        fn all_millionths(m: [u32; 8]) -> [Self; 8];
+        fn all_millionths<const N: usize>(m: [u32; N]) -> [Self; N];
         /// `m / 10^f`; `None` where the nearest number cannot be told cheaply.
         fn ratio(m: u64, f: usize) -> Option<Self>;
         /// The same, for a quotient below 10.
@@ -222,7 +222,7 @@ impl internal::Digits for f32 {
         (f64::from(m.cast_signed()) * MILLIONTH[negative % 2]) as f32
     }
     #[inline(always)]
-    fn all_millionths(m: [u32; 8]) -> [Self; 8] {
+    fn all_millionths<const N: usize>(m: [u32; N]) -> [Self; N] {
         m.map(|m| {
             let value = (f64::from((m & u32::MAX >> 1).cast_signed()) * 1e-6) as f32;
             f32::from_bits(value.to_bits() | m & 1 << 31)
@@ -277,7 +277,7 @@ impl internal::Digits for f64 {
         f64::from(m.cast_signed()) / MILLION[negative % 2]
     }
     #[inline(always)]
-    fn all_millionths(m: [u32; 8]) -> [Self; 8] {
+    fn all_millionths<const N: usize>(m: [u32; N]) -> [Self; N] {
         m.map(|m| Self::millionths(m & u32::MAX >> 1, (m >> 31) as usize))
     }
     #[inline(always)]

@@ -2,7 +2,7 @@
 //!
 //! First the places are found where words may end, 64 bytes at a time, as bits. Then each feature is taken out of the text between
 //! these: the bytes of its name, and the digits of its value, which one comparison of sixteen bytes checks together with what ends
-//! them. What can be done for many features in one go, hashes and numbers, is done when eight have gathered.
+//! them. What can be done for many features in one go, hashes and numbers, is done when many have gathered.
 //!
 //! Whatever is unusual ends the sweep, and is left to those who read anything.
 
@@ -36,7 +36,8 @@ pub(in crate::example) struct Batch {
     /// The names, and what follows them in the text.
     names: [[u8; 16]; FEATURES],
     /// What [`Lanes::group`] takes beside them.
-    values: [[u64; 2]; FEATURES],
+    digits: [u64; FEATURES],
+    lengths: [u32; FEATURES],
     /// Which bytes of the text may end a word, and a word beyond them.
     stops: [u64; MANY + 1],
 }
@@ -44,7 +45,12 @@ pub(in crate::example) struct Batch {
 impl Default for Batch {
     fn default() -> Self {
         // A name has at least one byte.
-        Self { names: [[0; 16]; FEATURES], values: [[0, 1]; FEATURES], stops: [0; MANY + 1] }
+        Self {
+            names: [[0; 16]; FEATURES],
+            digits: [0; FEATURES],
+            lengths: [1; FEATURES],
+            stops: [0; MANY + 1],
+        }
     }
 }
 
@@ -161,25 +167,26 @@ impl Batch {
             let stops = u128::from(self.stops[word + 1]) << 64 | u128::from(self.stops[word]);
             let mut stops = (stops >> (at % BLOCK)) as u64;
             let mut begin = 0;
+            let mut unusual = None;
             for _ in 0..TOGETHER {
                 let name = stops & stops.wrapping_sub(1);
                 let value = name & name.wrapping_sub(1);
                 let (name_end, end) = (name.trailing_zeros() as usize, value.trailing_zeros() as usize);
+                if end >= BLOCK && begin > 0 {
+                    break;
+                }
                 let bytes: &[u8; WINDOW] = bytes[begin..].first_chunk().expect("a shorter window");
                 if end >= BLOCK || !self.take(bytes, name_end - begin, end - begin, k) {
+                    // Done with below, and not by another turn of the outer loop: where both ways lead to the same place, the
+                    // compiler chooses without a jump, and whatever follows waits for this comparison instead of being guessed.
+                    unusual = Some((bytes, name_end - begin, end - begin));
                     break;
                 }
                 k += 1;
                 (stops, begin) = (value, end);
             }
             at += begin;
-            if begin > 0 {
-                continue;
-            }
-            let name = stops & stops.wrapping_sub(1);
-            let value = name & name.wrapping_sub(1);
-            let bytes: &[u8; WINDOW] = bytes.first_chunk().expect("a shorter window");
-            let (name_end, end) = (name.trailing_zeros() as usize, value.trailing_zeros() as usize);
+            let Some((bytes, name_end, end)) = unusual else { continue };
             let Some(length) = self.take_other(bytes, name_end, end, k) else { break Ended::Here };
             k += 1;
             at += length;
@@ -206,7 +213,8 @@ impl Batch {
         let digits = u8x16::new(*value) ^ look.zero;
         let [number, _]: [u64; 2] = bytemuck::cast(digits & look.digits);
         self.names[k % FEATURES] = *bytes[1..].first_chunk().expect("a window that long");
-        self.values[k % FEATURES] = [number.to_le(), (name_end - 1 + (negative << 8)) as u64];
+        self.digits[k % FEATURES] = number.to_le();
+        self.lengths[k % FEATURES] = (name_end - 1 + (negative << 8)) as u32;
         digits.saturating_sub(look.limit).simd_eq(u8x16::ZERO).to_bitmask() == 0xffff
     }
 
@@ -218,7 +226,8 @@ impl Batch {
         }
         if matches!(bytes[name_end], b' ' | b'\n') {
             self.names[k % FEATURES] = *bytes[1..].first_chunk()?;
-            self.values[k % FEATURES] = [1, name_end as u64 - 1];
+            self.digits[k % FEATURES] = 1;
+            self.lengths[k % FEATURES] = name_end as u32 - 1;
             return Some(name_end);
         }
         let mut line = *bytes;
@@ -234,13 +243,14 @@ impl<V: Number> Sweep<'_, '_, V> {
     fn enter<L: Lanes>(&mut self, lanes: L, batch: &Batch, count: usize) {
         let names = batch.names.as_chunks::<GROUP>().0;
         let mut left = count;
-        for (names, values) in names.iter().zip(batch.values.as_chunks::<GROUP>().0) {
+        let numbers = batch.digits.as_chunks::<GROUP>().0.iter().zip(batch.lengths.as_chunks::<GROUP>().0);
+        for (names, (digits, lengths)) in names.iter().zip(numbers) {
             if left == 0 {
                 break;
             }
             let here = left.min(GROUP);
             left -= here;
-            let (hashes, millionths, odd) = lanes.group(names, values, self.seed);
+            let (hashes, millionths, odd) = lanes.group(names, digits, lengths, self.seed);
             let numbers = V::all_millionths(millionths);
             let mut indices = hashes.map(|hash| hash & self.mask);
             // What an earlier batch left behind is none of this.
@@ -254,26 +264,26 @@ impl<V: Number> Sweep<'_, '_, V> {
                 known &= self.row.knows(index);
             }
             if odd & u32::MAX >> (32 - here) != 0 {
-                self.enter_each(&names[..here], values, &numbers);
+                self.enter_each(&names[..here], lengths, &numbers);
                 continue;
             }
             if here == GROUP {
-                // Of a length that is known beforehand: two moves and no call.
+                // Of a length that is known beforehand: a few moves and no call.
                 self.row.extend(&indices, &numbers);
             } else {
                 self.row.extend(&indices[..here], &numbers[..here]);
             }
             if !known {
-                self.note(&names[..here], values, &indices);
+                self.note(&names[..here], lengths, &indices);
             }
         }
     }
 
     /// Takes note of the names of features that were entered.
     #[inline(never)]
-    fn note(&mut self, names: &[[u8; 16]], values: &[[u64; 2]; GROUP], indices: &[u32; GROUP]) {
-        for ((name, value), &index) in names.iter().zip(values).zip(indices) {
-            let name = &name[..value[1] as usize % 16];
+    fn note(&mut self, names: &[[u8; 16]], lengths: &[u32; GROUP], indices: &[u32; GROUP]) {
+        for ((name, &length), &index) in names.iter().zip(lengths).zip(indices) {
+            let name = &name[..length as usize % 16];
             self.row.note(index, |text| {
                 text.clear();
                 audit_name(text, self.space, name, 0);
@@ -283,9 +293,9 @@ impl<V: Number> Sweep<'_, '_, V> {
 
     /// Enters features one by one: some may be 0, or have a number for a name.
     #[inline(never)]
-    fn enter_each(&mut self, names: &[[u8; 16]], values: &[[u64; 2]; GROUP], numbers: &[V; GROUP]) {
-        for ((name, value), &number) in names.iter().zip(values).zip(numbers) {
-            let name = &name[..value[1] as usize % 16];
+    fn enter_each(&mut self, names: &[[u8; 16]], lengths: &[u32; GROUP], numbers: &[V; GROUP]) {
+        for ((name, &length), &number) in names.iter().zip(lengths).zip(numbers) {
+            let name = &name[..length as usize % 16];
             self.row.push(vw_name(name, self.seed) & self.mask, number, |text| {
                 text.clear();
                 audit_name(text, self.space, name, 0);

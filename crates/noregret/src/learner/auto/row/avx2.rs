@@ -172,6 +172,7 @@ fn load(numbers: &[f32; 4]) -> __m128 {
 /// A number and three zeros, where it stands in memory: from a register they would take another step.
 #[target_feature(enable = "avx2")]
 #[inline]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "it is loaded from there")]
 fn one(number: &f32) -> __m128 {
     // SAFETY: it is there.
     unsafe { _mm_load_ss(number) }
