@@ -223,10 +223,13 @@ impl internal::Digits for f32 {
     }
     #[inline(always)]
     fn all_millionths<const N: usize>(m: [u32; N]) -> [Self; N] {
-        m.map(|m| {
-            let value = (f64::from((m & u32::MAX >> 1).cast_signed()) * 1e-6) as f32;
-            f32::from_bits(value.to_bits() | m & 1 << 31)
-        })
+        // A loop: `map` over many is a call.
+        let mut all = [0.0; N];
+        for (value, m) in all.iter_mut().zip(m) {
+            let size = (f64::from((m & u32::MAX >> 1).cast_signed()) * 1e-6) as f32;
+            *value = f32::from_bits(size.to_bits() | m & 1 << 31);
+        }
+        all
     }
     #[inline(always)]
     fn ratio(m: u64, f: usize) -> Option<Self> {

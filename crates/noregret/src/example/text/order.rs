@@ -4,7 +4,7 @@
 //! done without a jump that could be guessed wrongly: neighbours are exchanged, all even ones with the odd ones after them, then
 //! all odd ones with the even ones after them, as often as the highest heap has features, which is enough to sort it.
 
-use crate::example::lanes::{self, Lanes, Work};
+use crate::example::lanes::{self, Lanes, Width, Work};
 use crate::example::number::Number;
 
 /// How many features a row may have, so that a byte counts them and there is room beyond the last.
@@ -35,7 +35,8 @@ impl<V: Number> Default for Room<V> {
 /// did; otherwise the row is as it was.
 #[inline]
 pub(super) fn order<V: Number>(indices: &mut [u32], values: &mut [V], room: &mut Room<V>) -> bool {
-    lanes::run(Order { indices, values, room })
+    // In lanes of 64 bytes it takes a quarter longer: a row is short, and what was just written one by one is read together.
+    lanes::run_within(Width::Avx2, Order { indices, values, room })
 }
 
 struct Order<'a, V> {

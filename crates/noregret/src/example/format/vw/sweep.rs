@@ -1,8 +1,8 @@
 //! Usual features of VW text, ` name:0.123`, many at once.
 //!
 //! First the places are found where words may end, 64 bytes at a time, as bits. Then each feature is taken out of the text between
-//! these: the bytes of its name, and the digits of its value, which one comparison of sixteen bytes checks together with what ends
-//! them. What can be done for many features in one go, hashes and numbers, is done when many have gathered.
+//! these, unseen: the bytes of its name, and those of its value. Whether they are what they should be is asked when many have
+//! gathered, together with hashes and numbers ([`Lanes::hashes`], [`Lanes::numbers`]).
 //!
 //! Whatever is unusual ends the sweep, and is left to those who read anything.
 
@@ -11,10 +11,9 @@
 
 use super::audit_name;
 use crate::example::hash::vw_name;
-use crate::example::lanes::{self, BLOCK, GROUP, Lanes, Work};
+use crate::example::lanes::{self, BLOCK, GROUP, Lanes, Words, Work};
 use crate::example::number::Number;
 use crate::example::text::Row;
-use wide::u8x16;
 
 /// How many features gather.
 const FEATURES: usize = 128;
@@ -26,63 +25,46 @@ const MANY: usize = 32;
 /// How many features are taken in a step at most, if they have no more than a block together.
 const TOGETHER: usize = 3;
 
-/// The most bytes that a feature and what is read of it take, and so many features.
-const WINDOW: usize = 40;
-const WINDOWS: usize = BLOCK + WINDOW;
+/// What is looked at of a block and behind it: a feature ends within the block, and of its name and its value sixteen bytes are taken.
+const WINDOW: usize = BLOCK + 32;
+
+/// What stands for the value of a feature that has none, from its colon on.
+const ONE: [u8; 16] = *b":1              ";
+
+/// Where a length says that there is none.
+const NONE: u32 = 1 << 16;
 
 /// Features on their way from text to a row.
 #[derive(Debug)]
 pub(in crate::example) struct Batch {
     /// The names, and what follows them in the text.
     names: [[u8; 16]; FEATURES],
-    /// What [`Lanes::group`] takes beside them.
-    digits: [u64; FEATURES],
+    /// The values from their colons on, and what follows them.
+    values: [[u8; 16]; FEATURES],
+    /// The lengths of both, as [`Lanes`] takes them, with [`NONE`] where there is no value in the text.
     lengths: [u32; FEATURES],
+    /// What comes of them.
+    hashes: [Words; FEATURES / GROUP],
+    numbers: [Words; FEATURES / GROUP],
+    /// How many blocks the last sweep passed.
+    passed: usize,
     /// Which bytes of the text may end a word, and a word beyond them.
     stops: [u64; MANY + 1],
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        // A name has at least one byte.
         Self {
             names: [[0; 16]; FEATURES],
-            digits: [0; FEATURES],
-            lengths: [1; FEATURES],
+            values: [ONE; FEATURES],
+            lengths: [0; FEATURES],
+            hashes: [Words::default(); FEATURES / GROUP],
+            numbers: [Words::default(); FEATURES / GROUP],
+            passed: 0,
             stops: [0; MANY + 1],
         }
     }
 }
-
-/// What a value of a certain length looks like: a digit, and perhaps a point and up to 6 digits; then a space.
-#[repr(align(64))]
-struct Look {
-    /// Makes a digit its number and any other byte 0, if it is the right one.
-    zero: u8x16,
-    /// The largest that each byte may be then.
-    limit: u8x16,
-    /// Where digits are.
-    digits: u8x16,
-}
-
-const fn look(length: usize) -> Look {
-    let (mut zero, mut limit, mut digits) = ([0; 16], [u8::MAX; 16], [0; 16]);
-    if matches!(length, 1 | 3..=8) {
-        let mut k = 0;
-        while k < length {
-            (zero[k], limit[k], digits[k]) = if k == 1 { (b'.', 0, 0) } else { (b'0', 9, u8::MAX) };
-            k += 1;
-        }
-        (zero[length], limit[length]) = (b' ', 0);
-    } else {
-        // Nothing looks like this: what ends a value is no digit.
-        (zero[length], limit[length]) = (b'0', 9);
-    }
-    Look { zero: u8x16::new(zero), limit: u8x16::new(limit), digits: u8x16::new(digits) }
-}
-
-/// By length.
-static LOOKS: [Look; 9] = [look(0), look(1), look(2), look(3), look(4), look(5), look(6), look(7), look(8)];
 
 /// How a sweep of features ended.
 enum Ended {
@@ -125,8 +107,9 @@ impl<V: Number> Work for Reading<'_, '_, V> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> usize {
         let Self { mut sweep, batch } = self;
-        let mut at = sweep.from;
-        let (mut blocks, mut count) = (FEW, 0);
+        let (mut at, mut begin) = (sweep.from, sweep.from);
+        // A namespace is mostly as long as the last one.
+        let (mut blocks, mut count) = (batch.passed.clamp(FEW, MANY), 0);
         loop {
             let ahead = sweep.text[at..].as_chunks::<BLOCK>().0;
             let ahead = &ahead[..ahead.len().min(sweep.length.saturating_sub(at) / BLOCK + 2).min(blocks)];
@@ -137,26 +120,37 @@ impl<V: Number> Work for Reading<'_, '_, V> {
             at += length;
             let over = length == 0 || matches!(ended, Ended::Here);
             if over || count > FEATURES / 2 {
-                sweep.enter(lanes, batch, count);
-                count = 0;
+                let usual = sweep.enter(lanes, batch, count);
+                if usual < count {
+                    at = begin + batch.lengths[..usual].iter().map(|length| size(*length)).sum::<usize>();
+                    break;
+                }
+                (begin, count) = (at, 0);
             }
             if over {
                 break;
             }
             blocks = MANY;
         }
+        batch.passed = (at - sweep.from) / BLOCK + 2;
         sweep.row.batch = Some(batch);
         at
     }
 }
 
+/// How many bytes of text a feature of these lengths has, the space before it included.
+fn size(lengths: u32) -> usize {
+    let (name, value) = (lengths & 0xff, lengths >> 8 & 0xff);
+    1 + name as usize + if lengths & NONE == 0 { 1 + value as usize } else { 0 }
+}
+
 impl Batch {
-    /// Gathers features from the beginning of a text whose stops are known, and says how long they are.
+    /// Gathers what may be features from the beginning of a text whose stops are known, and says how long they are.
     #[inline(always)]
     fn gather(&mut self, text: &[u8], count: &mut usize) -> (usize, Ended) {
         let (mut at, mut k) = (0, *count);
-        let ended = loop {
-            let Some(bytes) = text.get(at..).and_then(|text| text.first_chunk::<WINDOWS>()) else {
+        let ended = 'text: loop {
+            let Some(bytes) = text.get(at..).and_then(|text| text.first_chunk::<WINDOW>()) else {
                 break Ended::Short;
             };
             if k > FEATURES - TOGETHER {
@@ -167,97 +161,77 @@ impl Batch {
             let stops = u128::from(self.stops[word + 1]) << 64 | u128::from(self.stops[word]);
             let mut stops = (stops >> (at % BLOCK)) as u64;
             let mut begin = 0;
-            let mut unusual = None;
             for _ in 0..TOGETHER {
                 let name = stops & stops.wrapping_sub(1);
                 let value = name & name.wrapping_sub(1);
                 let (name_end, end) = (name.trailing_zeros() as usize, value.trailing_zeros() as usize);
-                if end >= BLOCK && begin > 0 {
+                if name_end >= BLOCK {
                     break;
                 }
-                let bytes: &[u8; WINDOW] = bytes[begin..].first_chunk().expect("a shorter window");
-                if end >= BLOCK || !self.take(bytes, name_end - begin, end - begin, k) {
-                    // Done with below, and not by another turn of the outer loop: where both ways lead to the same place, the
-                    // compiler chooses without a jump, and whatever follows waits for this comparison instead of being guessed.
-                    unusual = Some((bytes, name_end - begin, end - begin));
-                    break;
+                let sixteen = |at: usize| *bytes[at..].first_chunk().expect("a window that long");
+                self.names[k % FEATURES] = sixteen(begin % BLOCK + 1);
+                let length = name_end - begin - 1;
+                if bytes[name_end] == b':' {
+                    if end >= BLOCK {
+                        break;
+                    }
+                    self.values[k % FEATURES] = sixteen(name_end);
+                    self.lengths[k % FEATURES] = (length | (end - name_end - 1) << 8) as u32;
+                    (stops, begin) = (value, end);
+                } else if matches!(bytes[name_end], b' ' | b'\n') {
+                    self.values[k % FEATURES] = ONE;
+                    self.lengths[k % FEATURES] = length as u32 | 1 << 8 | NONE;
+                    (stops, begin) = (name, name_end);
+                } else {
+                    at += begin;
+                    break 'text Ended::Here;
                 }
                 k += 1;
-                (stops, begin) = (value, end);
+                if bytes[begin] == b'\n' {
+                    at += begin;
+                    break 'text Ended::Here;
+                }
             }
-            at += begin;
-            let Some((bytes, name_end, end)) = unusual else { continue };
-            let Some(length) = self.take_other(bytes, name_end, end, k) else { break Ended::Here };
-            k += 1;
-            at += length;
-            if bytes[length] == b'\n' {
+            // What does not end within a block is unusual.
+            if begin == 0 {
                 break Ended::Here;
             }
+            at += begin;
         };
         *count = k;
         (at, ended)
     }
-
-    /// Takes the feature that begins with a space, if it has a value of the usual kind with a space after it. Its name and it end
-    /// where words may.
-    #[inline(always)]
-    fn take(&mut self, bytes: &[u8; WINDOW], name_end: usize, end: usize, k: usize) -> bool {
-        if name_end.wrapping_sub(2) > 14 || bytes[name_end] != b':' {
-            return false;
-        }
-        // Signs come in no order that could be guessed, so this is no branch.
-        let negative = usize::from(bytes[name_end + 1] == b'-');
-        let begin = name_end + 1 + negative;
-        let Some(look) = LOOKS.get(end.wrapping_sub(begin)) else { return false };
-        let value: &[u8; 16] = bytes[begin..].first_chunk().expect("a window that long");
-        let digits = u8x16::new(*value) ^ look.zero;
-        let [number, _]: [u64; 2] = bytemuck::cast(digits & look.digits);
-        self.names[k % FEATURES] = *bytes[1..].first_chunk().expect("a window that long");
-        self.digits[k % FEATURES] = number.to_le();
-        self.lengths[k % FEATURES] = (name_end - 1 + (negative << 8)) as u32;
-        digits.saturating_sub(look.limit).simd_eq(u8x16::ZERO).to_bitmask() == 0xffff
-    }
-
-    /// Takes a feature without a value, or the last one of the line, and says how long it is.
-    #[inline(never)]
-    fn take_other(&mut self, bytes: &[u8; WINDOW], name_end: usize, end: usize, k: usize) -> Option<usize> {
-        if !(2..=16).contains(&name_end) {
-            return None;
-        }
-        if matches!(bytes[name_end], b' ' | b'\n') {
-            self.names[k % FEATURES] = *bytes[1..].first_chunk()?;
-            self.digits[k % FEATURES] = 1;
-            self.lengths[k % FEATURES] = name_end as u32 - 1;
-            return Some(name_end);
-        }
-        let mut line = *bytes;
-        let last = line.get_mut(end).filter(|last| **last == b'\n')?;
-        *last = b' ';
-        self.take(&line, name_end, end, k).then_some(end)
-    }
 }
 
 impl<V: Number> Sweep<'_, '_, V> {
-    /// Enters the first `count` features of a batch into the row.
+    /// Enters the first `count` features of a batch into the row, or those before the first one that is unusual, and says how many.
     #[inline(always)]
-    fn enter<L: Lanes>(&mut self, lanes: L, batch: &Batch, count: usize) {
+    fn enter<L: Lanes>(&mut self, lanes: L, batch: &mut Batch, count: usize) -> usize {
         let names = batch.names.as_chunks::<GROUP>().0;
+        let values = batch.values.as_chunks::<GROUP>().0;
+        let lengths = batch.lengths.as_chunks::<GROUP>().0;
+        // One after the other: short loops, of which a processor does several turns at once.
+        let groups = count.div_ceil(GROUP);
+        for (hashes, (names, lengths)) in batch.hashes[..groups].iter_mut().zip(names.iter().zip(lengths)) {
+            *hashes = lanes.hashes(names, lengths, self.seed);
+        }
+        for (numbers, (values, lengths)) in batch.numbers[..groups].iter_mut().zip(values.iter().zip(lengths))
+        {
+            *numbers = lanes.numbers(values, lengths);
+        }
         let mut left = count;
-        let numbers = batch.digits.as_chunks::<GROUP>().0.iter().zip(batch.lengths.as_chunks::<GROUP>().0);
-        for (names, (digits, lengths)) in names.iter().zip(numbers) {
-            if left == 0 {
+        let words = batch.hashes[..groups].iter().zip(&batch.numbers);
+        for ((hashes, numbers), (names, lengths)) in words.zip(names.iter().zip(lengths)) {
+            let (odd, unusual) = (hashes.odd | numbers.odd, hashes.unusual | numbers.unusual);
+            // What an earlier batch left behind is none of this.
+            let here = left.min(GROUP).min(unusual.trailing_zeros() as usize);
+            if here == 0 {
                 break;
             }
-            let here = left.min(GROUP);
-            left -= here;
-            let (hashes, millionths, odd) = lanes.group(names, digits, lengths, self.seed);
-            let numbers = V::all_millionths(millionths);
-            let mut indices = hashes.map(|hash| hash & self.mask);
-            // What an earlier batch left behind is none of this.
-            for k in 1..GROUP {
-                if k >= here {
-                    indices[k] = indices[0];
-                }
+            let numbers = V::all_millionths(numbers.words);
+            let mut indices = [0; GROUP];
+            for k in 0..GROUP {
+                indices[k] = hashes.words[if k < here { k } else { 0 }] & self.mask;
             }
             let mut known = true;
             for index in indices {
@@ -265,18 +239,23 @@ impl<V: Number> Sweep<'_, '_, V> {
             }
             if odd & u32::MAX >> (32 - here) != 0 {
                 self.enter_each(&names[..here], lengths, &numbers);
-                continue;
-            }
-            if here == GROUP {
-                // Of a length that is known beforehand: a few moves and no call.
-                self.row.extend(&indices, &numbers);
             } else {
-                self.row.extend(&indices[..here], &numbers[..here]);
+                if here == GROUP {
+                    // Of a length that is known beforehand: a few moves and no call.
+                    self.row.extend(&indices, &numbers);
+                } else {
+                    self.row.extend(&indices[..here], &numbers[..here]);
+                }
+                if !known {
+                    self.note(&names[..here], lengths, &indices);
+                }
             }
-            if !known {
-                self.note(&names[..here], lengths, &indices);
+            left -= here;
+            if here < GROUP {
+                break;
             }
         }
+        count - left
     }
 
     /// Takes note of the names of features that were entered.
@@ -300,31 +279,6 @@ impl<V: Number> Sweep<'_, '_, V> {
                 text.clear();
                 audit_name(text, self.space, name, 0);
             });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_looks_like_its_length_or_like_nothing() {
-        let looks = |text: &str, length: usize| {
-            let mut bytes = [b'x'; 16];
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            let look = &LOOKS[length];
-            let digits = u8x16::new(bytes) ^ look.zero;
-            digits.saturating_sub(look.limit).simd_eq(u8x16::ZERO).to_bitmask() == 0xffff
-        };
-        for text in ["1", "1.5", "0.12", "9.999999"] {
-            assert!(looks(&format!("{text} "), text.len()), "{text}");
-            for other in ["\n", "|", ":", "5"] {
-                assert!(!looks(&format!("{text}{other}"), text.len()), "{text}{other}");
-            }
-        }
-        for text in ["", "1.", "12", "1:5", "1,5", "a.5", "1.a", "1.5e3", "/.5", ":.5", "1.0/"] {
-            assert!(!looks(&format!("{text} "), text.len()), "{text}");
         }
     }
 }
