@@ -21,7 +21,7 @@ use crate::example::select::{Naming, Plan};
 use crate::example::text::{self, Fault, Head, Limit, Row, Run};
 use crate::example::{Block, Label};
 pub(in crate::example) use sweep::Batch;
-use sweep::Sweep;
+use sweep::{PATIENCE, Sweep};
 use wide::u8x16;
 
 /// VW text.
@@ -147,8 +147,10 @@ impl Vw {
             while let Some(feature) = rest.first_chunk().and_then(token::read::<V>) {
                 rest = usual.enter(rest, feature.index.wrapping_add(seed), feature.value, feature.length);
             }
+            let wait = |row: &Row<'_, V>| row.batch.as_deref().map_or(0, |batch| batch.wait);
             if let [b' ', byte, ..] = rest
                 && !byte.is_ascii_digit()
+                && wait(usual.row) == 0
             {
                 usual.run.flush(usual.row);
                 let from = text.len() - rest.len();
@@ -156,7 +158,8 @@ impl Vw {
                 rest = &text[sweep.read()..];
             }
             // After so many that are read one by one, many at once are tried again.
-            let mut patience = PATIENCE;
+            let wait = wait(usual.row);
+            let mut patience = if wait > 0 { wait } else { PATIENCE };
             while patience > 0
                 && let Some((hash, end)) = rest.first_chunk().and_then(|window| named(window, seed))
             {
@@ -193,6 +196,11 @@ impl Vw {
                     Written::of(window, 1).filter(|other| !std::ptr::eq(*other, usual.row.written[0]));
                 let Some(other) = other else { break };
                 usual.row.written[0] = other;
+            }
+            if wait > 0
+                && let Some(batch) = &mut usual.row.batch
+            {
+                batch.wait = patience;
             }
             if patience == 0 {
                 continue;
@@ -352,9 +360,6 @@ impl Vw {
         }
     }
 }
-
-/// How many named features are read one by one where one could not be read with others.
-const PATIENCE: u32 = 16;
 
 /// Where usual features go.
 struct Usual<'a, 'r, V> {

@@ -11,7 +11,7 @@
 
 use super::audit_name;
 use crate::example::hash::vw_name;
-use crate::example::lanes::{self, BLOCK, GROUP, Lanes, Words, Work};
+use crate::example::lanes::{self, BLOCK, GROUP, Lanes, Width, Words, Work};
 use crate::example::number::Number;
 use crate::example::text::Row;
 
@@ -34,6 +34,10 @@ const ONE: [u8; 16] = *b":1              ";
 /// Where a length says that there is none.
 const NONE: u32 = 1 << 16;
 
+/// How many features are read one by one where one could not be read with others; and the most, where that happens time and again.
+pub(super) const PATIENCE: u32 = 16;
+const MOST_PATIENCE: u32 = 1 << 12;
+
 /// Features on their way from text to a row.
 #[derive(Debug)]
 pub(in crate::example) struct Batch {
@@ -48,6 +52,10 @@ pub(in crate::example) struct Batch {
     numbers: [Words; FEATURES / GROUP],
     /// How many blocks the last sweep passed.
     passed: usize,
+    /// How many features are to be read one by one before the next sweep, because in the last one the first was unusual; and how
+    /// many after another such.
+    pub(super) wait: u32,
+    patience: u32,
     /// Which bytes of the text may end a word, and a word beyond them.
     stops: [u64; MANY + 1],
 }
@@ -61,6 +69,8 @@ impl Default for Batch {
             hashes: [Words::default(); FEATURES / GROUP],
             numbers: [Words::default(); FEATURES / GROUP],
             passed: 0,
+            wait: 0,
+            patience: PATIENCE,
             stops: [0; MANY + 1],
         }
     }
@@ -92,7 +102,9 @@ impl<V: Number> Sweep<'_, '_, V> {
     pub(super) fn read(self) -> usize {
         // There is one, unless a sweep did not end well.
         let Some(batch) = self.row.batch.take() else { return self.from };
-        lanes::run(Reading { sweep: self, batch })
+        // For a few features wider lanes take longer to set up than they save.
+        let widest = if batch.passed > FEW { Width::Avx512 } else { Width::Avx2 };
+        lanes::run_within(widest, Reading { sweep: self, batch })
     }
 }
 
@@ -133,6 +145,13 @@ impl<V: Number> Work for Reading<'_, '_, V> {
             blocks = MANY;
         }
         batch.passed = (at - sweep.from) / BLOCK + 2;
+        // Where nothing is usual, the next try comes later each time.
+        if at > sweep.from {
+            batch.patience = PATIENCE;
+        } else {
+            batch.wait = batch.patience;
+            batch.patience = (2 * batch.patience).min(MOST_PATIENCE);
+        }
         sweep.row.batch = Some(batch);
         at
     }
@@ -211,13 +230,13 @@ impl<V: Number> Sweep<'_, '_, V> {
         let values = batch.values.as_chunks::<GROUP>().0;
         let lengths = batch.lengths.as_chunks::<GROUP>().0;
         // One after the other: short loops, of which a processor does several turns at once.
-        let groups = count.div_ceil(GROUP);
+        let (groups, few) = (count.div_ceil(GROUP), count <= GROUP / 2);
         for (hashes, (names, lengths)) in batch.hashes[..groups].iter_mut().zip(names.iter().zip(lengths)) {
-            *hashes = lanes.hashes(names, lengths, self.seed);
+            *hashes = lanes.hashes(names, lengths, self.seed, few);
         }
         for (numbers, (values, lengths)) in batch.numbers[..groups].iter_mut().zip(values.iter().zip(lengths))
         {
-            *numbers = lanes.numbers(values, lengths);
+            *numbers = lanes.numbers(values, lengths, few);
         }
         let mut left = count;
         let words = batch.hashes[..groups].iter().zip(&batch.numbers);
@@ -228,25 +247,26 @@ impl<V: Number> Sweep<'_, '_, V> {
             if here == 0 {
                 break;
             }
-            let numbers = V::all_millionths(numbers.words);
+            let numbers = V::all_millionths(numbers.all);
             let mut indices = [0; GROUP];
-            for k in 0..GROUP {
-                indices[k] = hashes.words[if k < here { k } else { 0 }] & self.mask;
-            }
-            let mut known = true;
-            for index in indices {
-                known &= self.row.knows(index);
+            for (index, hash) in indices.iter_mut().zip(hashes.all) {
+                *index = hash & self.mask;
             }
             if odd & u32::MAX >> (32 - here) != 0 {
                 self.enter_each(&names[..here], lengths, &numbers);
-            } else {
-                if here == GROUP {
-                    // Of a length that is known beforehand: a few moves and no call.
-                    self.row.extend(&indices, &numbers);
-                } else {
-                    self.row.extend(&indices[..here], &numbers[..here]);
+            } else if here == GROUP {
+                // Of a length that is known beforehand: a few moves and no call.
+                let mut known = true;
+                for index in indices {
+                    known &= self.row.knows(index);
                 }
+                self.row.extend(&indices, &numbers);
                 if !known {
+                    self.note(names, lengths, &indices);
+                }
+            } else {
+                self.row.extend(&indices[..here], &numbers[..here]);
+                if !indices[..here].iter().all(|&index| self.row.knows(index)) {
                     self.note(&names[..here], lengths, &indices);
                 }
             }
