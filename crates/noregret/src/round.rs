@@ -93,15 +93,14 @@ fn play<L: Learner, V: Value, const FLAT: bool>(
     let mut longest = 0.0;
     for k in 0..rows.len() {
         let row = rows.row(k);
-        if L::FETCHES && k + 1 < rows.len() {
-            learner.fetch(slots, rows.row(k + 1).x);
-        }
+        let next = if L::FETCHES && k + 1 < rows.len() { rows.row(k + 1).x.indices } else { &[] };
         // Else most rounds have a slope, and the length is wanted.
         let (z, rough, length) = if FLAT {
+            slots.fetch(next);
             let (z, rough) = learner.foresee_roughly(slots, row.x);
             (z, rough, None)
         } else {
-            let (z, length) = learner.foresee_and_norm(slots, row.x);
+            let (z, length) = learner.foresee_and_norm(slots, row.x, next);
             (z, f64::INFINITY, Some(length))
         };
         let Told { value: loss, slope } = judge.begun(z, row.y);

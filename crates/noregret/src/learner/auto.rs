@@ -212,11 +212,11 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         }
     }
 
-    /// A round until its label is known: the prediction, and the row's squared norm.
+    /// A round until its label is known: the prediction, and the row's squared norm. The cells of the next row are asked for.
     #[inline(always)]
-    fn begin<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
+    fn begin<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>, next: &[u32]) -> (f64, f64) {
         let mut said = Said::NOTHING;
-        let norm_squared = row::hear::<true, _, _>(self.width, slots, x, &mut self.noted, &mut said);
+        let norm_squared = row::hear::<true, _, _>(self.width, slots, (x, next), &mut self.noted, &mut said);
         let Self { rule, memory, mixing, tracking, t, rows, round, .. } = self;
         let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
         (asked.ask(&said, round), norm_squared)
@@ -308,24 +308,25 @@ impl<R: Rule, B: Beside> Auto<R, B> {
 impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     type Slot = Pool<B>;
 
-    fn fetch<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) {
-        row::expect(self.width, slots, x, &mut self.noted);
-    }
-
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
         let mut said = Said::NOTHING;
-        row::hear::<false, _, _>(self.width, slots, x, &mut Noted::default(), &mut said);
+        row::hear::<false, _, _>(self.width, slots, (x, &[]), &mut Noted::default(), &mut said);
         let Self { rule, memory, mixing, tracking, t, rows, .. } = self;
         let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
         asked.ask(&said, &mut Round::default())
     }
 
     fn foresee<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        self.foresee_and_norm(slots, x).0
+        self.foresee_and_norm(slots, x, &[]).0
     }
 
-    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> (f64, f64) {
-        self.width.begin(self, slots, x)
+    fn foresee_and_norm<V: Value>(
+        &mut self,
+        slots: &Slots<Pool<B>>,
+        x: Features<'_, V>,
+        next: &[u32],
+    ) -> (f64, f64) {
+        self.width.begin(self, slots, x, next)
     }
 
     fn update<V: Value>(&mut self, slots: &mut Slots<Pool<B>>, x: Features<'_, V>, o: &Outcome) {

@@ -114,14 +114,8 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// computed.
     const RESTS: bool = false;
 
-    /// Whether the next row is told to [`Learner::fetch`].
+    /// Whether the next row's slots are asked for before this one is learned: large ones had better be on their way by then.
     const FETCHES: bool = size_of::<Cell<Self::Slot>>() > 32;
-
-    /// Told of the next row before this one is learned: a large slot had better be on its way by then.
-    #[inline(always)]
-    fn fetch<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) {
-        slots.fetch(x);
-    }
 
     /// `<w, x>` for the current iterate. Asking never changes the model.
     fn predict<V: Value>(&self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> f64;
@@ -137,9 +131,15 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
         (self.foresee(slots, x), x.rough_squares())
     }
 
-    /// The same number, and the row's squared norm.
+    /// The same number, and the row's squared norm. Told of the next row's features, where it [fetches](Learner::FETCHES).
     #[inline(always)]
-    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Self::Slot>, x: Features<'_, V>) -> (f64, f64) {
+    fn foresee_and_norm<V: Value>(
+        &mut self,
+        slots: &Slots<Self::Slot>,
+        x: Features<'_, V>,
+        next: &[u32],
+    ) -> (f64, f64) {
+        slots.fetch(next);
         (self.foresee(slots, x), x.norm_squared())
     }
 

@@ -120,7 +120,12 @@ impl<M: Mean> Learner for ProjectedOgd<M> {
     }
 
     #[inline(always)]
-    fn foresee_and_norm<V: Value>(&mut self, slots: &Slots<Weight<M>>, x: Features<'_, V>) -> (f64, f64) {
+    fn foresee_and_norm<V: Value>(
+        &mut self,
+        slots: &Slots<Weight<M>>,
+        x: Features<'_, V>,
+        _: &[u32],
+    ) -> (f64, f64) {
         self.w.dot_and_norm(slots, x)
     }
 

@@ -245,8 +245,8 @@ impl<T: Slot> Slots<T> {
 
     /// Has the cells of a row that comes later brought to the processor.
     #[inline]
-    pub fn fetch<V: Value>(&self, x: Features<'_, V>) {
-        fetch(&self.cells, x.indices);
+    pub fn fetch(&self, indices: &[u32]) {
+        fetch(&self.cells, indices);
     }
 
     /// The same cells in the same order once more, in a round that enters its row.

@@ -52,12 +52,13 @@ impl Width {
         auto: &mut Auto<R, B>,
         slots: &Slots<Pool<B>>,
         x: Features<'_, V>,
+        next: &[u32],
     ) -> (f64, f64) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
-            return avx2.begin(auto, slots, x);
+            return avx2.begin(auto, slots, x, next);
         }
-        auto.begin(slots, x)
+        auto.begin(slots, x, next)
     }
 
     /// See [`Auto::end`].
@@ -80,8 +81,6 @@ impl Width {
 /// What was found in a row's cells, feature by feature, the bias last.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
-    /// The features of the row that comes next, where their cells are still to be asked for.
-    next: Vec<u32>,
     /// Whose scale is about to change, by the place in the row, and `1/s` from then on.
     news: Vec<(usize, f32)>,
     /// `x/s`.
@@ -149,48 +148,37 @@ impl Said {
     }
 }
 
-/// Has the cells of the row that comes next brought to the processor while this row is learned.
-#[inline(always)]
-pub(super) fn expect<B: Beside, V: Value>(
-    width: Width,
-    slots: &Slots<Pool<B>>,
-    next: Features<'_, V>,
-    noted: &mut Noted,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if width.avx2.is_some() {
-        noted.next.clear();
-        noted.next.extend_from_slice(next.indices);
-        return;
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (width, noted);
-    slots.fetch(next);
-}
+/// Tables of no more cells than this are near anyway.
+const NEAR: usize = 256;
 
 /// What the members say of a row, in `said`, which begins with nothing. With `NOTE` what was found is noted for the
-/// round, and the row's squared norm is returned.
+/// round, the cells of the next row are brought to the processor, and the row's squared norm is returned.
 #[inline(always)]
 pub(super) fn hear<const NOTE: bool, B: Beside, V: Value>(
     width: Width,
     slots: &Slots<Pool<B>>,
-    x: Features<'_, V>,
+    (x, next): (Features<'_, V>, &[u32]),
     noted: &mut Noted,
     said: &mut Said,
 ) -> f64 {
+    let next = if slots.cells.len() > NEAR { next } else { &[] };
     if NOTE {
         noted.room(x.indices.len());
         noted.news.clear();
     }
     if x.end() > slots.cells.len() {
+        slots.fetch(next);
         hear_unseen::<NOTE, B, V>(slots, x, noted, said);
         return x.norm_squared();
     }
     let (mut done, mut norm_squared) = (0, None);
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = width.avx2 {
-        let squares = avx2.hear::<NOTE, B, V>(&slots.cells, x, noted, said);
+        let squares = avx2.hear::<NOTE, B, V>(&slots.cells, (x, next), noted, said);
         (done, norm_squared) = (x.indices.len() / 4 * 4, Some(squares));
+    }
+    if norm_squared.is_none() {
+        slots.fetch(next);
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = width;

@@ -38,9 +38,10 @@ impl Avx2 {
         auto: &mut Auto<R, B>,
         slots: &Slots<Pool<B>>,
         x: Features<'_, V>,
+        next: &[u32],
     ) -> (f64, f64) {
         // SAFETY: the processor has AVX2.
-        unsafe { begin(auto, slots, x) }
+        unsafe { begin(auto, slots, x, next) }
     }
 
     /// See [`Auto::end`].
@@ -61,12 +62,12 @@ impl Avx2 {
     pub(super) fn hear<const NOTE: bool, B: Beside, V: Value>(
         self,
         cells: &[Cell<Pool<B>>],
-        x: Features<'_, V>,
+        row: (Features<'_, V>, &[u32]),
         noted: &mut Noted,
         said: &mut Said,
     ) -> f64 {
         // SAFETY: the processor has AVX2.
-        unsafe { hear::<NOTE, B, V>(cells, x, noted, said) }
+        unsafe { hear::<NOTE, B, V>(cells, row, noted, said) }
     }
 
     /// See [`super::meet`]: the number of features met, four at a time. What `slow_s` has of all features is asked for.
@@ -105,8 +106,9 @@ fn begin<R: Rule, B: Beside, V: Value>(
     auto: &mut Auto<R, B>,
     slots: &Slots<Pool<B>>,
     x: Features<'_, V>,
+    next: &[u32],
 ) -> (f64, f64) {
-    auto.begin(slots, x)
+    auto.begin(slots, x, next)
 }
 
 #[target_feature(enable = "avx2")]
@@ -188,7 +190,7 @@ fn store(place: &mut [f32; 4], numbers: __m128) {
 #[target_feature(enable = "avx2")]
 fn hear<const NOTE: bool, B: Beside, V: Value>(
     cells: &[Cell<Pool<B>>],
-    x: Features<'_, V>,
+    (x, mut next): (Features<'_, V>, &[u32]),
     noted: &mut Noted,
     said: &mut Said,
 ) -> f64 {
@@ -206,7 +208,6 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
     };
     // A few cells of the next row for every few of this one: all at once they would be more than a processor keeps count
     // of, and it would wait.
-    let mut next = noted.next.as_slice();
     let row = x;
     for (k, (i, x)) in indices.iter().zip(values).enumerate() {
         if NOTE {

@@ -2,7 +2,7 @@ use super::super::super::{Learner, Outcome, Slot, Slots};
 use super::super::rule::{Convex, Logistic, Rule};
 use super::super::slot::{Averages, Beside, Nothing, Pool};
 use super::super::{Auto, Width};
-use crate::example::{Block, Features, Value};
+use crate::example::{Block, Row, Value};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -32,11 +32,10 @@ fn rows<V: Value>(seed: u64, cast: impl Fn(f64) -> V, label: impl Fn(f64) -> f64
 fn round<R: Rule, B: Beside, V: Value>(
     learner: &mut Auto<R, B>,
     slots: &mut Slots<Pool<B>>,
-    x: Features<'_, V>,
-    y: f64,
-    weight: f64,
+    Row { x, y, weight }: Row<'_, V>,
+    next: &[u32],
 ) -> u64 {
-    let (z, norm_squared) = learner.foresee_and_norm(slots, x);
+    let (z, norm_squared) = learner.foresee_and_norm(slots, x, next);
     assert_eq!(z.to_bits(), learner.predict(slots, x).to_bits());
     assert_eq!(norm_squared.to_bits(), x.norm_squared().to_bits());
     let slope = weight * learner.rule.slope(z, y);
@@ -60,12 +59,9 @@ fn compare<R: Rule, B: Beside, V: Value>(rule: impl Fn() -> R, bias: bool, block
     plain.0.width = Width::plain();
     let rows = block.rows();
     for (t, row) in rows.iter().enumerate() {
-        if t + 1 < rows.len() {
-            wide.0.fetch(&wide.1, rows.row(t + 1).x);
-            plain.0.fetch(&plain.1, rows.row(t + 1).x);
-        }
-        let have = round(&mut wide.0, &mut wide.1, row.x, row.y, row.weight);
-        let want = round(&mut plain.0, &mut plain.1, row.x, row.y, row.weight);
+        let next = if t + 1 < rows.len() { rows.row(t + 1).x.indices } else { &[] };
+        let have = round(&mut wide.0, &mut wide.1, row, next);
+        let want = round(&mut plain.0, &mut plain.1, row, next);
         assert_eq!(have, want, "row {t}");
     }
     assert_eq!(numbers(&wide.0, &wide.1), numbers(&plain.0, &plain.1));
