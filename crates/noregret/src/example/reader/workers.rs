@@ -1,8 +1,9 @@
 //! Threads that read and parse chunks, and the shelf where their blocks wait in order.
 //!
-//! One worker at a time reads. What it has read it offers to one that has nothing to do, and reads on; only if all are busy does it
+//! One worker at a time reads. What it has decompressed it offers to one that has nothing to do, and reads on; only if all are busy does it
 //! parse itself, and leaves reading to whoever is free first. What was read first is begun first. So a decompressor that is slower than parsing never waits, and
-//! stays with one thread, whose processor has what it needs in its caches.
+//! stays with one thread, whose processor has what it needs in its caches. What was only copied from a file is parsed by whoever read it, for the
+//! same reason.
 //!
 //! Whoever takes the blocks is a worker too while the next one is not there yet: to sleep and be woken for each block costs more
 //! than to do a part of the work. It opens no input and decompresses none, unless it is alone, so that its patience and the
@@ -266,7 +267,8 @@ impl<V: Number> Shared<V> {
         let task = self.read_on(wait, helper);
         let mut shelf = lock(&self.shelf);
         shelf.reading = false;
-        let (wanted, over) = (shelf.waiting && shelf.offers.is_empty() && self.may_read(&shelf), shelf.over);
+        let work = !shelf.offers.is_empty() || self.may_read(&shelf);
+        let (wanted, over) = (shelf.waiting && work, shelf.over);
         drop(shelf);
         // Somebody may have begun to wait for an offer just now.
         if over {
@@ -295,8 +297,9 @@ impl<V: Number> Shared<V> {
             shelf.unread += 1;
             shelf.offers.push_back(Task { number, block, step });
             let waiting = shelf.waiting;
-            if shelf.idle + usize::from(waiting) < shelf.offers.len() {
-                // The first of them, which may have been offered before.
+            // The first of them, which may have been offered before. A copy is in this processor's caches: whoever has nothing to do
+            // reads the next part himself.
+            if quick || shelf.idle + usize::from(waiting) < shelf.offers.len() {
                 return shelf.offers.pop_front();
             }
             let worker = shelf.idle >= shelf.offers.len();
