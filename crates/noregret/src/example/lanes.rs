@@ -49,6 +49,35 @@ pub(super) trait Lanes: Copy {
     /// is how many bytes follow the colon that a value begins with: usually perhaps a minus, then a digit, perhaps a point and up to 6 digits,
     /// and behind them a space or the end of a line.
     fn numbers(self, values: &Sixteens, lengths: &[u32; GROUP], few: bool) -> Words;
+
+    /// Four features of LIBSVM that look like this, one after the other, with indices from `least` on and below `end`.
+    fn four(self, look: &Look, text: &[u8; FOUR], least: i32, end: i32) -> Four;
+}
+
+/// How much text four features may take, and a byte after them.
+pub(super) const FOUR: usize = 65;
+
+/// What a feature of LIBSVM looks like that takes at most sixteen bytes: a space, an index, a colon, a value without a sign.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Makes a digit its number and any other byte 0, if it is the right one.
+    pub(super) zero: [u8; 16],
+    /// The largest that each byte may be then.
+    pub(super) limit: [u8; 16],
+    /// Where the digits are: of the value eight, the last six of them after the point, and eight of the index. Above 127 is none.
+    pub(super) order: [u8; 16],
+    /// How many bytes it takes, at most 16.
+    pub(super) length: usize,
+}
+
+/// Four features.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Four {
+    pub(super) millionths: [u32; 4],
+    pub(super) indices: [u32; 4],
+    /// A bit for each, up to the first that does not look as it should, is 0, or has an index out of the range or not above the one
+    /// before it; the bits after that one say nothing. What comes after the last is not looked at.
+    pub(super) right: u32,
 }
 
 /// Names or values, and what follows them.
@@ -127,6 +156,27 @@ impl Lanes for Portable {
         }
         found
     }
+
+    #[inline(always)]
+    fn four(self, look: &Look, text: &[u8; FOUR], least: i32, end: i32) -> Four {
+        let mut found = Four::default();
+        let mut before = least - 1;
+        for k in 0..4 {
+            let digits: [u8; 16] = std::array::from_fn(|at| text[k * look.length + at] ^ look.zero[at]);
+            let mut right = digits.iter().zip(look.limit).all(|(&digit, limit)| digit <= limit);
+            let number = |order: &[u8]| {
+                let digit = |&at: &u8| digits.get(usize::from(at)).map_or(0, |&digit| u32::from(digit));
+                order.iter().fold(0_u32, |sum, at| sum.wrapping_mul(10).wrapping_add(digit(at)))
+            };
+            let (value, index) = look.order.split_at(8);
+            (found.millionths[k], found.indices[k]) = (number(value), number(index));
+            let index = found.indices[k].cast_signed();
+            right &= found.millionths[k] > 0 && index > before && index < end;
+            before = index;
+            found.right |= u32::from(right) << k;
+        }
+        found
+    }
 }
 
 /// How wide lanes are, in ascending order.
@@ -152,6 +202,15 @@ pub(super) fn run_within<W: Work>(widest: Width, work: W) -> W::Output {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = widest;
     work.run(Portable)
+}
+
+/// Whether the processor has lanes of more than sixteen bytes.
+#[inline]
+pub(super) fn wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return known() > Width::Portable;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// The widest that the processor has all of what is compiled for.

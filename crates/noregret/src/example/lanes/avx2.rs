@@ -1,6 +1,6 @@
 //! Lanes of 32 bytes.
 
-use super::{BLOCK, GROUP, Lanes, Sixteens, Words, Work, counting};
+use super::{BLOCK, FOUR, Four, GROUP, Lanes, Look, Sixteens, Words, Work, counting};
 #[allow(clippy::wildcard_imports, reason = "by the names that Intel gave them")]
 use std::arch::x86_64::*;
 
@@ -31,6 +31,12 @@ impl Lanes for Avx2 {
     fn numbers(self, values: &Sixteens, lengths: &[u32; GROUP], few: bool) -> Words {
         // SAFETY: as said of the type.
         halves(values, lengths, few, |values, lengths| unsafe { numbers(values, lengths) })
+    }
+
+    #[inline(always)]
+    fn four(self, look: &Look, text: &[u8; FOUR], least: i32, end: i32) -> Four {
+        // SAFETY: as said of the type.
+        unsafe { four(look, text, least, end) }
     }
 }
 
@@ -217,4 +223,49 @@ fn hashes(names: &[[u8; 16]; 8], lengths: &[u32; 8], seed: u32) -> ([u32; 8], u3
     let digit = _mm256_sub_epi32(_mm256_and_si256(quarters[0], all(0xff)), all(u32::from(b'0')));
     let usual = at_most(_mm256_sub_epi32(lengths, all(1)), 14);
     (bytemuck::cast(h), which(at_most(digit, 9)), !which(usual) & 0xff)
+}
+
+/// [`Lanes::four`], two features to a register.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn four(look: &Look, text: &[u8; FOUR], least: i32, end: i32) -> Four {
+    let length = look.length.min(16);
+    let both = |of: &[u8; 16]| _mm256_broadcastsi128_si256(bytemuck::cast(*of));
+    let (zero, limit, order) = (both(&look.zero), both(&look.limit), both(&look.order));
+    let sixteen = |k: usize| -> __m128i {
+        let bytes: &[u8; 16] = text[k * length..].first_chunk().expect("sixteen bytes for each");
+        bytemuck::cast(*bytes)
+    };
+    // So that the four come out in order, where two and two are packed within halves.
+    let two = |k: usize| {
+        let digits = _mm256_xor_si256(_mm256_set_m128i(sixteen(k + 2), sixteen(k)), zero);
+        let wrong = _mm256_subs_epu8(digits, limit);
+        let pairs =
+            _mm256_maddubs_epi16(_mm256_shuffle_epi8(digits, order), _mm256_set1_epi16((1 << 8) + 10));
+        (_mm256_madd_epi16(pairs, all((1 << 16) + 100)), wrong)
+    };
+    let ((a, wrong_a), (b, wrong_b)) = (two(0), two(1));
+    let numbers = _mm256_madd_epi16(_mm256_packus_epi32(a, b), all((1 << 16) + 10_000));
+    let numbers = _mm256_permutevar8x32_epi32(numbers, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+    let (millionths, indices) = (_mm256_castsi256_si128(numbers), _mm256_extracti128_si256::<1>(numbers));
+    let before = _mm_alignr_epi8::<12>(indices, _mm_set1_epi32(least - 1));
+    let ascending = _mm_and_si128(
+        _mm_cmpgt_epi32(indices, before),
+        _mm_and_si128(
+            _mm_cmpgt_epi32(_mm_set1_epi32(end), indices),
+            _mm_cmpgt_epi32(millionths, _mm_setzero_si128()),
+        ),
+    );
+    let mut right = _mm_movemask_ps(_mm_castsi128_ps(ascending)).cast_unsigned();
+    let wrong = _mm256_or_si256(wrong_a, wrong_b);
+    if _mm256_testz_si256(wrong, wrong) == 0 {
+        let bits =
+            |wrong| _mm256_movemask_epi8(_mm256_cmpeq_epi8(wrong, _mm256_setzero_si256())).cast_unsigned();
+        let (a, b) = (bits(wrong_a), bits(wrong_b));
+        for (k, halves) in [(0, a), (1, b)] {
+            right &= !(u32::from(halves as u16 != u16::MAX) << k);
+            right &= !(u32::from(halves >> 16 != 0xffff) << (k + 2));
+        }
+    }
+    Four { millionths: bytemuck::cast(millionths), indices: bytemuck::cast(indices), right }
 }

@@ -1,7 +1,7 @@
 //! Lanes of 64 bytes.
 
 use super::avx2::{Avx2, TENS};
-use super::{BLOCK, GROUP, Lanes, Sixteens, Words, Work};
+use super::{BLOCK, FOUR, Four, GROUP, Lanes, Look, Sixteens, Words, Work};
 #[allow(clippy::wildcard_imports, reason = "by the names that Intel gave them")]
 use std::arch::x86_64::*;
 
@@ -38,6 +38,11 @@ impl Lanes for Avx512 {
         }
         // SAFETY: as said of the type.
         unsafe { numbers(values, lengths) }
+    }
+
+    #[inline(always)]
+    fn four(self, look: &Look, text: &[u8; FOUR], least: i32, end: i32) -> Four {
+        Avx2(()).four(look, text, least, end)
     }
 }
 
@@ -113,7 +118,7 @@ fn numbers(values: &Sixteens, lengths: &[u32; GROUP]) -> Words {
 }
 
 /// See `Pair` of `avx2.rs`.
-struct Four {
+struct Quad {
     digits: __m512i,
     negative: u64,
     usual: u64,
@@ -122,7 +127,7 @@ struct Four {
 /// See `pair` of `avx2.rs`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn four(value: __m512i, length: __m512i) -> Four {
+fn four(value: __m512i, length: __m512i) -> Quad {
     const SECOND: u64 = 0x0002_0002_0002_0002;
     let bytes = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
     let is = |a, byte: u8| _mm512_cmpeq_epi8_mask(a, bytes(byte));
@@ -142,7 +147,7 @@ fn four(value: __m512i, length: __m512i) -> Four {
     let usual = (there & right | end & ended | !(there | end)) & fits & !is(length, 2);
     let digits = _mm512_maskz_mov_epi8(there & !SECOND, digits);
     let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi64(TENS));
-    Four { digits: _mm512_madd_epi16(pairs, all((1 << 16) + 100)), negative, usual }
+    Quad { digits: _mm512_madd_epi16(pairs, all((1 << 16) + 100)), negative, usual }
 }
 
 /// [`Lanes::hashes`] at once: see that of `avx2.rs`.

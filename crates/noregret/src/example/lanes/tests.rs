@@ -128,3 +128,88 @@ fn groups_are_hashed_and_read_alike_in_lanes_of_any_width() {
     }
     assert!(met[0] > 10_000 && met[1] > 100_000, "{met:?}");
 }
+
+struct Fours<'a>(&'a Look, &'a [u8; FOUR], i32, i32);
+
+impl Work for Fours<'_> {
+    type Output = Four;
+    fn run<L: Lanes>(self, lanes: L) -> Four {
+        lanes.four(self.0, self.1, self.2, self.3)
+    }
+}
+
+/// A feature of so many digits and places looks like this: the rule again, by its text.
+fn look(digits: usize, places: usize) -> Look {
+    let mut look = Look { zero: [0; 16], limit: [255; 16], order: [255; 16], length: 0 };
+    let value = if places > 0 { format!("9.{}", "9".repeat(places)) } else { "9".to_owned() };
+    let (mut index_at, mut value_at) = (16 - digits, 1);
+    for (at, byte) in format!(" {}:{value}", "9".repeat(digits)).bytes().enumerate() {
+        (look.zero[at], look.limit[at]) = if byte == b'9' { (b'0', 9) } else { (byte, 0) };
+        if byte == b'9' {
+            let place = if at <= digits { &mut index_at } else { &mut value_at };
+            look.order[*place] = at as u8;
+            *place += 1;
+        }
+        look.length = at + 1;
+    }
+    look
+}
+
+#[test]
+fn four_features_are_read_alike_in_lanes_of_any_width() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(5);
+    let mut met = [0; 5];
+    for round in 0..60_000 {
+        let (digits, places) = (random.random_range(1..=6), random.random_range(0..=6));
+        let look = look(digits, places);
+        let mut text: [u8; FOUR] = std::array::from_fn(|_| b" 0159:.-/\n"[random.random_range(0..10)]);
+        let (mut indices, mut millionths) = ([0; 4], [0; 4]);
+        let most = 10_u32.pow(digits as u32);
+        let mut index = random.random_range(0..most);
+        for k in 0..4 {
+            let m = if random.random_range(0..30) == 0 { 0 } else { random.random_range(0..10_000_000) };
+            let unit = 10_u32.pow(6 - places as u32);
+            millionths[k] = m / unit * unit;
+            indices[k] = index;
+            let step = (most / 10).max(1);
+            index = (index + random.random_range(u32::from(round % 3 > 0)..=step)) % most;
+            let value = format!("{}.{:06}", millionths[k] / 1_000_000, millionths[k] % 1_000_000);
+            let value = &value[..if places > 0 { places + 2 } else { 1 }];
+            let token = format!(" {:0digits$}:{value}", indices[k]);
+            assert_eq!(token.len(), look.length);
+            text[k * look.length..][..token.len()].copy_from_slice(token.as_bytes());
+        }
+        let damaged = (round % 4 == 0).then(|| {
+            let at = random.random_range(0..4 * look.length);
+            let was = text[at];
+            text[at] = random.random();
+            (at / look.length, was.is_ascii_digit() && text[at].is_ascii_digit() || was == text[at])
+        });
+        let least = random.random_range(0..=indices[0] + indices[0] / 64).cast_signed();
+        let end = random.random_range(indices[3]..2 * most).cast_signed();
+        let read = || run(Fours(&look, &text, least, end));
+        let [portable, narrow] = narrowly(read);
+        let right = (!portable.right).trailing_zeros().min(4) as usize;
+        for found in [portable, narrow, read()] {
+            // One that is wrong may be anything, and so what comes after it.
+            assert_eq!((!found.right).trailing_zeros().min(4) as usize, right);
+            assert_eq!(found.indices[..right], portable.indices[..right]);
+            assert_eq!(found.millionths[..right], portable.millionths[..right]);
+        }
+        match damaged {
+            Some((which, false)) => assert!(right <= which),
+            Some((_, true)) => {}
+            None => {
+                assert_eq!((portable.indices, portable.millionths), (indices, millionths));
+                let above = |k: usize| if k == 0 { least - 1 } else { indices[k - 1].cast_signed() };
+                let is_right = |k: &usize| {
+                    let index = indices[*k].cast_signed();
+                    index > above(*k) && index < end && millionths[*k] > 0
+                };
+                assert_eq!((0..4).take_while(is_right).count(), right);
+            }
+        }
+        met[right] += 1;
+    }
+    assert!(met[4] > 10_000 && met.iter().all(|&times| times > 1_000), "{met:?}");
+}

@@ -10,6 +10,7 @@
 #![allow(clippy::inline_always)]
 
 use crate::example::digits::{WINDOW, first, others, word};
+use crate::example::lanes::Look;
 use crate::example::number::Number;
 use wide::{i16x8, i32x4, i32x8, u8x16, u16x8};
 
@@ -51,6 +52,38 @@ pub(super) struct Layout {
     length: usize,
     /// The digits after the point.
     places: usize,
+    /// The same for several features at once, if it is not long.
+    look: Look,
+}
+
+const fn look(digits: usize, places: usize) -> Look {
+    let length = digits + 3 + if places > 0 { places + 1 } else { 0 };
+    let mut look = Look { zero: [0; 16], limit: [u8::MAX; 16], order: [u8::MAX; 16], length };
+    if places > SHORT {
+        return look;
+    }
+    let mut at = 0;
+    while at < length {
+        (look.zero[at], look.limit[at]) = (b'0', 9);
+        at += 1;
+    }
+    (look.zero[0], look.limit[0]) = (b' ', 0);
+    (look.zero[digits + 1], look.limit[digits + 1]) = (b':', 0);
+    let mut k = 0;
+    while k < digits {
+        look.order[16 - digits + k] = 1 + k as u8;
+        k += 1;
+    }
+    look.order[1] = digits as u8 + 2;
+    if places > 0 {
+        (look.zero[digits + 3], look.limit[digits + 3]) = (b'.', 0);
+    }
+    k = 0;
+    while k < places {
+        look.order[2 + k] = (digits + 4 + k) as u8;
+        k += 1;
+    }
+    look
 }
 
 const fn layout(digits: usize, places: usize) -> Layout {
@@ -104,6 +137,7 @@ const fn layout(digits: usize, places: usize) -> Layout {
         value: digits + 2,
         length: digits + 3 + if places > 0 { places + 1 } else { 0 },
         places,
+        look: look(digits, places),
     }
 }
 
@@ -182,6 +216,12 @@ impl Layout {
         let m = u64::from(millionths) * 10_u64.pow(more) + first(raw, more);
         let value = V::unit(m, self.places)?.signed(negative == 1);
         Some(Feature { index, value, zero: m == 0, length })
+    }
+
+    /// How it looks to whoever reads several at once, unless it is long.
+    #[inline]
+    pub(super) fn look(&self) -> Option<&Look> {
+        (!self.is_long()).then_some(&self.look)
     }
 
     /// Whether its values take more than one step.

@@ -29,11 +29,16 @@ pub(super) struct Run<V> {
     pub(super) first: &'static Layout,
     /// Above 0 where features look different so often that it is cheaper not to guess: for so many rows.
     variety: i32,
+    /// The same where signs and zeros are so frequent that it is cheaper to read features one by one.
+    signs: i32,
     pub(super) marks: Marks,
 }
 
 /// How many features that look alike make up for one that does not: what a wrong guess costs, in features.
 const CHANGE: i32 = 2;
+
+/// How many that have no sign make up for one that has.
+const SIGN: i32 = 8;
 
 /// For so many rows nothing is guessed then. Where guessing begins, it has this much credit.
 const ROWS: i32 = 64;
@@ -47,6 +52,7 @@ impl<V: Number> Run<V> {
             count: 0,
             first: Layout::usual(),
             variety: TRIAL,
+            signs: TRIAL,
             marks: Marks::new(),
         }
     }
@@ -55,6 +61,32 @@ impl<V: Number> Run<V> {
     #[inline]
     pub(super) fn guesses(&self) -> bool {
         self.variety <= 0
+    }
+
+    /// Whether it is worth reading four features at once.
+    #[inline]
+    pub(super) fn fours(&self) -> bool {
+        self.signs <= 0
+    }
+
+    /// Remembers how many were read so, and whether they ended at one that has a sign or is 0.
+    #[inline]
+    pub(super) fn compare_fours(&mut self, features: usize, ended: bool) {
+        self.signs = (self.signs + SIGN * i32::from(ended) - i32::from(features as u16)).max(-64);
+        if self.signs > 0 {
+            self.signs = ROWS;
+        }
+    }
+
+    /// A row begins.
+    #[inline]
+    pub(super) fn begin_row(&mut self) {
+        if self.signs > 0 {
+            self.signs -= 1;
+            if self.signs == 0 {
+                self.signs = TRIAL;
+            }
+        }
     }
 
     /// A row was read without guessing.
@@ -72,6 +104,13 @@ impl<V: Number> Run<V> {
         if self.count > RUN / 2 {
             self.flush(libsvm, block);
         }
+    }
+
+    /// Room for four features after so many.
+    #[inline(always)]
+    pub(super) fn room(&mut self, count: usize) -> Option<(&mut [u32; 4], &mut [V; 4])> {
+        let indices = self.indices.get_mut(count..)?.first_chunk_mut()?;
+        Some((indices, self.values.get_mut(count..)?.first_chunk_mut()?))
     }
 
     #[inline]

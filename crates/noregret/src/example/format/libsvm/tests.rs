@@ -1,4 +1,5 @@
 use super::*;
+use crate::example::lanes::tests::narrowly;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use std::fmt::Write;
@@ -156,6 +157,11 @@ fn a_model_of_named_features_is_refused() {
     assert!(open(&options, b"").is_ok());
 }
 
+/// A value as it is where four are read at once.
+fn at_once<V: Number>(millionths: u32) -> V {
+    V::all_millionths([millionths])[0]
+}
+
 /// Every value the fused reader takes in its short way: one digit, a point, up to 6 digits.
 #[test]
 fn every_short_value_is_the_nearest_number() {
@@ -173,6 +179,9 @@ fn every_short_value_is_the_nearest_number() {
             let wide = token::read::<f64>(&text).unwrap();
             assert_eq!(wide.value.to_bits(), value.parse::<f64>().unwrap().to_bits(), "{value}");
             assert_eq!(feature.length, 3 + value.len());
+            let millionths = (m * 10usize.pow(6 - places as u32)) as u32;
+            assert_eq!(at_once::<f32>(millionths), feature.value);
+            assert_eq!(at_once::<f64>(millionths), wide.value);
         }
     }
 }
@@ -283,6 +292,56 @@ fn long_rows_of_one_look_agree_with_the_plain_rules() {
         }
         for skip in [false, true] {
             agree(text.as_bytes(), &Options { skip, ..Options::default() });
+        }
+    }
+}
+
+/// Rows of many features without signs, which are read four at once, with what ends that: a sign, a zero, another
+/// look, an index that does not ascend or is too large, a row's end anywhere among the four, and damage.
+#[test]
+fn rows_without_signs_agree_with_the_plain_rules() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(6);
+    let strange = b" \t\n\r#:.-+0159/eE,\x00\xff\x80";
+    for round in 0..400 {
+        let mut text = String::new();
+        for _ in 0..random.random_range(1..8) {
+            text += ["1", "-1", "-0.5 qid:3", "spam"][random.random_range(0..4usize)];
+            let places = random.random_range(0..8);
+            let step = 10_u32.pow(random.random_range(1..5));
+            let mut index = random.random_range(0..step);
+            let odd = [0.0, 0.01, 0.2][random.random_range(0..3usize)];
+            for _ in 0..random.random_range(0..400) {
+                index += random.random_range(1..=step);
+                let places = if random.random_bool(odd) { random.random_range(0..9) } else { places };
+                let (_, mut value) = written(&mut random, 1, places);
+                if !random.random_bool(odd) {
+                    value = value.trim_start_matches('-').to_owned();
+                }
+                if random.random_bool(odd / 2.0) {
+                    value = value.replace(|byte: char| byte.is_ascii_digit(), "0");
+                }
+                let _ = write!(text, " {index}:{value}");
+                if random.random_bool(odd / 40.0) {
+                    index = random.random_range(index.saturating_sub(20)..=index);
+                }
+            }
+            text += ["\n", "\n", "\n", "\r\n", " \n", "\t\n"][random.random_range(0..6usize)];
+        }
+        let mut text = text.into_bytes();
+        for _ in 0..round % 4 {
+            let at = random.random_range(0..text.len());
+            let byte = strange[random.random_range(0..strange.len())];
+            match random.random_range(0..3) {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                _ => drop(text.remove(at)),
+            }
+        }
+        if random.random_bool(0.2) {
+            text.truncate(random.random_range(0..=text.len()));
+        }
+        for skip in [false, true] {
+            agree(&text, &Options { skip, zero_based: round % 3 == 0, ..Options::default() });
         }
     }
 }
@@ -433,6 +492,11 @@ fn plain(line: &[u8], options: &Options) -> Result<Line, usize> {
 }
 
 fn agree(text: &[u8], options: &Options) {
+    alike(text, options);
+    narrowly(|| alike(text, options));
+}
+
+fn alike(text: &[u8], options: &Options) {
     let (block, found) = decode(text, options);
     let shown = String::from_utf8_lossy(text);
     let mut expected = Vec::new();
