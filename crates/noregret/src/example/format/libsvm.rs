@@ -293,17 +293,17 @@ impl Libsvm {
         let mut lowest = self.base;
         // Rows begin alike.
         let mut layout = run.first;
-        run.begin_row();
+        run.fours.pass_row();
         let mut plain = lanes::wide();
         loop {
             run.make_room(self, block);
             let count = run.count;
-            let guess = run.guesses();
+            let guess = run.guess.is_left();
             let mut fours = false;
             let swept = if !guess {
                 self.sweep_any(chunk, &mut rest, &mut lowest, run)
             } else if plain
-                && run.fours()
+                && run.fours.is_left()
                 && let Some(look) = layout.look()
             {
                 fours = true;
@@ -315,7 +315,11 @@ impl Libsvm {
                 self.sweep::<V, false>(layout, &mut rest, &mut lowest, run)
             };
             if guess {
-                run.compare(run.count - count, matches!(swept, Swept::Other));
+                let (read, ended) = (run.count - count, matches!(swept, Swept::Other));
+                run.guess.enter(read, ended);
+                if fours {
+                    run.fours.enter(read, ended);
+                }
             }
             match swept {
                 Swept::Row => return Ok(chunk.len() - rest.len()),
@@ -328,9 +332,6 @@ impl Libsvm {
             {
                 // Four at once end also where one has a sign.
                 plain = !std::ptr::eq(other, layout) && lanes::wide();
-                if fours {
-                    run.compare_fours(run.count - count, !plain);
-                }
                 layout = other;
                 if rest.len() == chunk.len() - first {
                     run.first = other;
@@ -438,7 +439,7 @@ impl Libsvm {
             return Swept::Run;
         }
         *rest = &chunk[end + 1..];
-        run.pass_row();
+        run.guess.pass_row();
         Swept::Row
     }
 

@@ -27,22 +27,58 @@ pub(super) struct Run<V> {
     pub(super) count: usize,
     /// What the first feature of the row before looked like.
     pub(super) first: &'static Layout,
-    /// Above 0 where features look different so often that it is cheaper not to guess: for so many rows.
-    variety: i32,
-    /// The same where signs and zeros are so frequent that it is cheaper to read features one by one.
-    signs: i32,
+    /// Whether to guess that a feature looks like the one before it.
+    pub(super) guess: Credit,
+    /// Whether to read four at once where that is guessed.
+    pub(super) fours: Credit,
     pub(super) marks: Marks,
 }
 
-/// How many features that look alike make up for one that does not: what a wrong guess costs, in features.
-const CHANGE: i32 = 2;
+/// Whether a way to read features pays where we are: it gains with each feature, and loses where it comes to an end before the row does.
+pub(super) struct Credit {
+    /// What such an end costs, in features.
+    cost: i32,
+    /// Above 0, it is not tried for so many rows; else it is, and may lose so much.
+    debt: i32,
+}
 
-/// How many that have no sign make up for one that has.
-const SIGN: i32 = 8;
-
-/// For so many rows nothing is guessed then. Where guessing begins, it has this much credit.
+/// For so many rows what did not pay is left alone. Where it is tried anew, it has the one credit; it never has more than the other.
 const ROWS: i32 = 64;
 const TRIAL: i32 = -24;
+const MOST: i32 = -64;
+
+impl Credit {
+    fn new(cost: i32) -> Self {
+        Self { cost, debt: TRIAL }
+    }
+
+    #[inline]
+    pub(super) fn is_left(&self) -> bool {
+        self.debt <= 0
+    }
+
+    /// Remembers how many features were read so, and whether it ended before the row did.
+    #[inline]
+    pub(super) fn enter(&mut self, features: usize, ended: bool) {
+        // A run has at most 256 features.
+        let gain = i32::from(features as u16);
+        self.debt = (self.debt + self.cost * i32::from(ended) - gain).max(MOST);
+        if self.debt > 0 {
+            self.debt = ROWS;
+        }
+    }
+
+    /// A row goes by.
+    #[inline]
+    pub(super) fn pass_row(&mut self) {
+        if self.debt > 0 {
+            self.debt -= 1;
+            if self.debt == 0 {
+                self.debt = TRIAL;
+            }
+        }
+    }
+}
 
 impl<V: Number> Run<V> {
     pub(super) fn new() -> Self {
@@ -51,50 +87,9 @@ impl<V: Number> Run<V> {
             values: [V::ZERO; RUN],
             count: 0,
             first: Layout::usual(),
-            variety: TRIAL,
-            signs: TRIAL,
+            guess: Credit::new(2),
+            fours: Credit::new(8),
             marks: Marks::new(),
-        }
-    }
-
-    /// Whether features look alike so often that it is worth guessing how the next one does.
-    #[inline]
-    pub(super) fn guesses(&self) -> bool {
-        self.variety <= 0
-    }
-
-    /// Whether it is worth reading four features at once.
-    #[inline]
-    pub(super) fn fours(&self) -> bool {
-        self.signs <= 0
-    }
-
-    /// Remembers how many were read so, and whether they ended at one that has a sign or is 0.
-    #[inline]
-    pub(super) fn compare_fours(&mut self, features: usize, ended: bool) {
-        self.signs = (self.signs + SIGN * i32::from(ended) - i32::from(features as u16)).max(-64);
-        if self.signs > 0 {
-            self.signs = ROWS;
-        }
-    }
-
-    /// A row begins.
-    #[inline]
-    pub(super) fn begin_row(&mut self) {
-        if self.signs > 0 {
-            self.signs -= 1;
-            if self.signs == 0 {
-                self.signs = TRIAL;
-            }
-        }
-    }
-
-    /// A row was read without guessing.
-    #[inline]
-    pub(super) fn pass_row(&mut self) {
-        self.variety -= 1;
-        if self.variety == 0 {
-            self.variety = TRIAL;
         }
     }
 
@@ -118,17 +113,6 @@ impl<V: Number> Run<V> {
         self.indices[self.count] = index;
         self.values[self.count] = value;
         self.count += usize::from(value != V::ZERO);
-    }
-
-    /// Remembers how often features looked different.
-    #[inline]
-    pub(super) fn compare(&mut self, features: usize, changed: bool) {
-        // A run has at most 256 features.
-        let alike = features as u16;
-        self.variety = (self.variety + CHANGE * i32::from(changed) - i32::from(alike)).max(-64);
-        if self.variety > 0 {
-            self.variety = ROWS;
-        }
     }
 
     #[inline(never)]
