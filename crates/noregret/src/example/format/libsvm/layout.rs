@@ -9,6 +9,9 @@
 // A call per token would cost more than what is called.
 #![allow(clippy::inline_always)]
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use crate::example::digits::{WINDOW, first, others, word};
 use crate::example::lanes::Look;
 use crate::example::number::Number;
