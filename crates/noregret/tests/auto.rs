@@ -144,3 +144,20 @@ fn fixed_share_follows_a_best_member_that_changes() {
     assert_eq!(mixture.history.first().unwrap().rounds, 1);
     assert_eq!(mixture.history.last().unwrap().rounds, 6000);
 }
+
+/// The label is the difference of two columns that hardly differ: nothing that looks at columns one by one finds it soon.
+#[test]
+fn few_columns_are_known_together() {
+    let rows: Vec<Row> = (0..400u32)
+        .map(|k| {
+            let (a, b) = (f64::from(k * 37 % 101) / 50.0 - 1.0, f64::from(k * 53 % 89) / 44.0 - 1.0);
+            (3.0 * b, 1.0, vec![(0, a), (1, a + 0.1 * b), (2, 1.0 - a)])
+        })
+        .collect();
+    let mut engine = Engine::new(auto("square", false)).unwrap();
+    engine.learn_f64(block(&rows).rows()).unwrap();
+    let members = engine.mixture().unwrap().members;
+    let lost = |name: &str| members.iter().find(|m| m.name == name).unwrap().average_loss;
+    assert!(lost("bayes") < 0.1 * lost("bayes-drift"), "{members:?}");
+    assert!(engine.average_loss().unwrap() < 0.3, "{members:?}");
+}

@@ -69,3 +69,29 @@ fn a_twin_shares_the_recent_parts_of_a_long_stream() {
     assert!(first.windows().len() > 3);
     assert!(bytes(first) == bytes(second));
 }
+
+/// Where the table grows out of what is copied whole, the rows are learned again, once.
+#[test]
+fn a_twin_follows_a_table_that_outgrows_its_covariance() {
+    let config = noregret::engine::Config::new("auto", "logistic");
+    let [mut first, mut second] = [(), ()].map(|()| Engine::new(config.clone()).unwrap());
+    let mut again = 0;
+    for k in 0..12u32 {
+        let rows: Vec<common::Row> = (0..30u32)
+            .map(|i| {
+                let n = 30 * k + i;
+                let y = if n * n % 7 < 3 { 1.0 } else { -1.0 };
+                (y, 1.0, vec![(n % (6 * k + 3), 1.0), (6 * k + 3 + n % 4, f64::from(n % 5) - 2.5)])
+            })
+            .collect();
+        let block = common::block(&rows);
+        first.learn_f64(block.rows()).unwrap();
+        if !second.catch_up(&first, &block.indices) {
+            again += 1;
+            second.learn_f64(block.rows()).unwrap();
+        }
+        std::mem::swap(&mut first, &mut second);
+    }
+    assert_eq!(again, 1);
+    assert!(first.dimension() > 64 && bytes(first) == bytes(second));
+}

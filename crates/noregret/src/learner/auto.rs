@@ -21,13 +21,15 @@
 //! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
 //! what depends on the loss.
 //!
-//! State: 64 bytes a feature beside `S`. Cost: O(nonzeros) a round, three touches of the same cache line.
+//! State: 64 bytes a feature beside `S`; for at most 63 features a covariance besides, of up to 32 KB. Cost: O(nonzeros) a
+//! round, three touches of the same cache line; with the covariance O(d^2).
 //!
 //! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about
 //! fixed models (the others' would cost another 8 bytes a feature each).
 //!
 //! Theorem: `regret/bound/mixture.rs`: the loss is at most the best member's plus a constant.
 
+mod covariance;
 mod lanes;
 mod mixing;
 mod mixture;
@@ -45,11 +47,12 @@ use super::{Entry, Learner, Losses, Outcome, OwnBook, Setup, Theorem};
 use crate::example::{Features, Value};
 use crate::parameter::{Kind, Parameter};
 use crate::round::{Machine, Vector, boxed, noticed};
+use covariance::Covariance;
 use mixing::{Mixed, Mixing};
 use row::{Noted, Said, Step, Width};
 use rule::{Convex, Logistic, Moves, Rule};
 use serde::{Deserialize, Serialize};
-use slot::{Averages, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, WEIGHTED};
+use slot::{Averages, BAYES, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, WEIGHTED};
 use std::marker::PhantomData;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -93,6 +96,8 @@ fn either<R: Rule>(setup: &Setup<'_>, rule: R) -> Box<dyn Machine> {
 const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "bayes", "bayes-drift", "coin"];
 /// The vector of the slow descent's ledger, in model files.
 const SLOW_S: &str = "s.descent-slow";
+/// The Bayesian's covariance, there.
+const COVARIANCE: &str = "covariance.bayes";
 /// The descents' rates.
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 /// Slopes below this are none: their squares would leave the range of f32.
@@ -121,6 +126,9 @@ struct Auto<R: Rule, B> {
     #[serde(skip)]
     slow_s: Vec<f64>,
     slow_bias: f64,
+    /// The Bayesian's, as long as there are few features.
+    #[serde(skip)]
+    covariance: Option<Covariance>,
     history: Vec<Moment>,
     #[serde(skip)]
     tracking: bool,
@@ -202,6 +210,7 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             slow: [0.0; 3],
             slow_s: Vec::new(),
             slow_bias: 0.0,
+            covariance: Some(Covariance::default()),
             history: Vec::new(),
             tracking,
             rule,
@@ -240,6 +249,8 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         let t = self.t as f64 + 1.0;
         let factors: [f64; MEMBERS] = std::array::from_fn(|k| if k == COIN { self.coin_scales } else { t });
 
+        let known = (self.t, VARIANCE / root);
+        let together = covariance::meet(&mut self.covariance, slots, x, &self.noted, known);
         row::rescale(slots, x, &self.noted, &factors);
 
         // First touch: sums of squares, and how far each member's prediction will move.
@@ -259,13 +270,22 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         // How far each moves.
         let ways = ways.map(f64::from);
         let gains = [scale[0], scale[1], scale[2], gain, gain];
-        let ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
+        let mut ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
+        if let Some(way) = together {
+            ways[BAYES] = gain * way;
+        }
         self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         let Moves { u, curvature } = rule.moves(&margins, y, c, &ways, &told);
-        let moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
+        let mut moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
             let rests = k < DESCENTS && slopes[k] == 0.0;
             if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
         });
+        if let (Some(way), Some(covariance)) = (together, &mut self.covariance) {
+            covariance.follow(slots, -u[BAYES] * gain, &factors);
+            let bend = curvature[BAYES].clamp(1e-20, f64::from(STEEPEST));
+            covariance.learn(bend / (1.0 + bend * way));
+            moves[BAYES] = 0.0;
+        }
         // Precisions that fade away would end among the slowest of numbers.
         let bends = [curvature[3], curvature[4]].map(|h| (h as f32).clamp(1e-20, STEEPEST));
         let slope = c * told[COIN].slope;
@@ -373,13 +393,19 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn arrays(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![(SLOW_S, self.slow_s.clone())]
+        let covariance = self.covariance.iter().map(|c| (COVARIANCE, c.entries()));
+        std::iter::once((SLOW_S, self.slow_s.clone())).chain(covariance).collect()
     }
 
     fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
-        let [(name, s)] = arrays else { return false };
+        let Some(((name, s), more)) = arrays.split_first() else { return false };
         self.slow_s.clone_from(s);
-        name == SLOW_S
+        self.covariance = match more {
+            [] => None,
+            [(_, entries)] => Covariance::from_entries(entries),
+            _ => return false,
+        };
+        name == SLOW_S && more.iter().all(|(name, _)| name == COVARIANCE && self.covariance.is_some())
     }
 
     fn mixture(&self) -> Option<Mixture> {
@@ -408,6 +434,11 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn catch_up(&mut self, twin: &Self, features: &[u32]) -> bool {
+        // Weights that move together are those of a small table, which is copied whole; but which has grown since.
+        if self.covariance.is_some() != twin.covariance.is_some() {
+            return false;
+        }
+        self.covariance.clone_from(&twin.covariance);
         let Self { t, weight, largest_weight, rows, coin_scales, memory, mixing, .. } = twin;
         (self.t, self.weight, self.largest_weight) = (*t, *weight, *largest_weight);
         (self.rows, self.coin_scales) = (*rows, *coin_scales);

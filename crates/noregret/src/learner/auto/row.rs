@@ -101,6 +101,23 @@ impl Noted {
         }
     }
 
+    /// Whose scale is about to change, by the place in the row, and `1/s` from then on.
+    #[inline(always)]
+    pub(super) fn news(&self) -> &[(usize, f32)] {
+        &self.news
+    }
+
+    /// `x/s` of a row of `n` features, the bias included.
+    #[inline(always)]
+    pub(super) fn values(&self, n: usize) -> std::slice::Iter<'_, f32> {
+        self.v[..n].iter()
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(v: &[f32]) -> Self {
+        Self { v: v.to_vec(), ..Self::default() }
+    }
+
     #[cold]
     fn enlarge(&mut self, n: usize) {
         for numbers in [&mut self.v, &mut self.bet, &mut self.last_rate] {

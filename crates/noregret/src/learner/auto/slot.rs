@@ -12,6 +12,8 @@ use wide::f32x4;
 pub(super) const WEIGHTED: usize = 5;
 /// The descents among them.
 pub(super) const DESCENTS: usize = 3;
+/// Where the Bayesian that forgets nothing stands among them.
+pub(super) const BAYES: usize = DESCENTS;
 /// All members: those and the coin.
 pub(super) const MEMBERS: usize = 6;
 /// Where the coin stands among the members.

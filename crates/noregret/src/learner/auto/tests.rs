@@ -71,10 +71,11 @@ fn logistic_members_by_hand() {
         // w moves by u r x with u = d/kappa.
         near(after[k], (descents[k] - d / kappa * r / 2.0) / 4.0);
     }
-    for k in [3, 4] {
+    // The covariance began with A = 1; the diagonal form counts as if it had begun with today's.
+    for (k, a) in [(3, 1.0f64), (4, 0.625)] {
         // P = h of round 1: h = s' at 10 u = u (1 - u) there; nothing to forget yet.
         let p = u * (1.0 - u);
-        let v = 1.0 / (0.625f64.sqrt() / 10.0 + p);
+        let v = 1.0 / (a.sqrt() / 10.0 + p);
         let m = -10.0 * u / 2.0;
         let second = root(0.0, 1.0, |t| t - 1.0 / (1.0 + (m + v * t / 4.0).exp()));
         near(after[k], (10.0 * u - second * v / 2.0) / 4.0);

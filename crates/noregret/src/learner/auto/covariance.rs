@@ -1,0 +1,243 @@
+//! How the members' Bayesian that forgets nothing is sure of all weights together, while there are few: a covariance
+//! for every pair of features.
+//!
+//! In units of the features' scales, the constant one in place 0 and feature `i` in place `i + 1`:
+//!
+//! ```text
+//! V = v'Cv    w -= u C v, u = slope(z - V u)    C -= C v v'C h/(1 + h V), h the curvature there
+//! ```
+//!
+//! A feature begins alone, with the variance that the diagonal form has then; when its scale grows, so does its deviation, up to
+//! that of a weight of which nothing is known. Above [`MOST`] places, after [`MUCH`] has been done, or where rounding
+//! has left no covariance, the Bayesian goes on with its diagonal, which is kept beside.
+
+use super::super::slots::{SMALL, Slots};
+use super::row::Noted;
+use super::slot::{BAYES, Beside, MEMBERS, Pool};
+use crate::example::{Features, Value};
+
+/// The most places: a round costs the square of their number.
+const MOST: usize = SMALL;
+/// The most entries that are gone through in all rounds together, some tenths of a second: of a short stream the
+/// covariance makes most, and a long one is read as fast as ever.
+const MUCH: u64 = 1 << 26;
+
+/// So many numbers are computed together, in registers.
+const WIDE: usize = 16;
+
+/// The covariance, and what a round finds out about it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Covariance {
+    /// How many places there are.
+    side: usize,
+    /// Row by row, each filled up with zeros to whole blocks. A feature that was never met has zeros.
+    entries: Vec<[f64; WIDE]>,
+    /// `C v`, filled up in the same way.
+    way: Vec<[f64; WIDE]>,
+}
+
+impl Covariance {
+    /// From its entries row by row; none if they are no square of at most [`MOST`] places.
+    pub(super) fn from_entries(entries: &[f64]) -> Option<Self> {
+        let side = entries.len().isqrt();
+        let fits = side <= MOST && side * side == entries.len();
+        fits.then(|| Self::of_rows(side, entries.chunks_exact(side.max(1))))
+    }
+
+    fn of_rows<'a>(side: usize, rows: impl Iterator<Item = &'a [f64]>) -> Self {
+        let blocks = side.div_ceil(WIDE);
+        let mut entries = vec![[0.0; WIDE]; side * blocks];
+        for (new, old) in entries.chunks_exact_mut(blocks.max(1)).zip(rows) {
+            new.as_flattened_mut()[..old.len()].copy_from_slice(old);
+        }
+        Self { side, entries, way: vec![[0.0; WIDE]; blocks] }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.entries.chunks_exact(self.way.len().max(1)).map(|row| &row.as_flattened()[..self.side])
+    }
+
+    /// Row by row.
+    pub(super) fn entries(&self) -> Vec<f64> {
+        self.rows().flatten().copied().collect()
+    }
+
+    /// Makes room for features below `end`; `false` if they are too many.
+    #[inline(always)]
+    fn grow(&mut self, end: usize) -> bool {
+        end < self.side || self.enlarge(end + 1)
+    }
+
+    #[cold]
+    fn enlarge(&mut self, side: usize) -> bool {
+        if side <= MOST {
+            *self = Self::of_rows(side, self.rows());
+        }
+        side <= MOST
+    }
+
+    /// The scale of the feature in a place is about to grow by a factor, or to begin (none); `prior` is the variance
+    /// of a weight of which nothing is known.
+    fn rescale(&mut self, place: usize, growth: Option<f64>, prior: f64) {
+        let width = self.way.len() * WIDE;
+        let entries = self.entries.as_flattened_mut();
+        let variance = &mut entries[place * width + place];
+        let Some(growth) = growth else {
+            *variance = prior;
+            return;
+        };
+        // No less is known than nothing.
+        let growth = growth.min((prior / *variance).sqrt().max(1.0));
+        *variance *= growth * growth;
+        for k in (0..self.side).filter(|&k| k != place) {
+            entries[place * width + k] *= growth;
+            entries[k * width + place] *= growth;
+        }
+    }
+
+    /// Takes the scales that were noted, which the row's cells are about to take.
+    #[cold]
+    #[inline(never)]
+    fn hear_news<B: Beside>(&mut self, slots: &Slots<Pool<B>>, indices: &[u32], noted: &Noted, prior: f64) {
+        for &(k, inverse) in noted.news() {
+            let (place, cell) = match indices.get(k) {
+                Some(&i) => (i as usize + 1, slots.cells.get(i as usize)),
+                None => (0, slots.bias.as_ref()),
+            };
+            let before = cell.map_or(0.0, |cell| cell.state.state.inverse);
+            let growth = (before > 0.0).then(|| f64::from(before) / f64::from(inverse));
+            self.rescale(place, growth, prior);
+        }
+    }
+
+    /// How far a unit of slope moves what is said of the row whose features, the constant one last if there is one, were noted:
+    /// `V`. None if that is no variance.
+    #[inline(always)]
+    fn meet(&mut self, indices: &[u32], bias: bool, noted: &Noted) -> Option<f64> {
+        let Self { entries, way, .. } = self;
+        let blocks = way.len();
+        let places = indices.iter().map(|&i| i as usize + 1).chain(bias.then_some(0));
+        let row = places.zip(noted.values(indices.len() + usize::from(bias)));
+        for (k, block) in way.iter_mut().enumerate() {
+            let mut sums = [0.0; WIDE];
+            for (place, &v) in row.clone() {
+                let v = f64::from(v);
+                for (sum, entry) in sums.iter_mut().zip(&entries[place * blocks + k]) {
+                    *sum += entry * v;
+                }
+            }
+            *block = sums;
+        }
+        let (way, mut variance, mut sound) = (way.as_flattened(), 0.0, true);
+        for (place, &v) in row {
+            sound &= entries[place * blocks + place / WIDE][place % WIDE] >= 0.0;
+            variance += way[place] * f64::from(v);
+        }
+        (sound && (0.0..f64::INFINITY).contains(&variance)).then_some(variance)
+    }
+
+    /// All weights move by a slope of this size, whether the row that was met has their features or not.
+    #[inline(always)]
+    pub(super) fn follow<B: Beside>(&self, slots: &mut Slots<Pool<B>>, by: f64, factors: &[f64; MEMBERS]) {
+        let Some((bias, features)) = self.way.as_flattened().split_first() else { return };
+        let cells = slots.bias.iter_mut().zip([bias]).chain(slots.cells.iter_mut().zip(features));
+        for (cell, way) in cells {
+            let state = &mut cell.state.state;
+            let before = *state;
+            state.w[BAYES] += (by * way) as f32;
+            if B::KEPT {
+                cell.state.beside.moved(&before, state, factors);
+            }
+        }
+    }
+
+    /// Learns from the row that was met, for which this says how much: `h/(1 + h V)`. What was found out about the row is
+    /// then gone.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, share: f64) {
+        let Self { entries, way, .. } = self;
+        // On both sides of the product, so that the matrix stays its own transpose to the bit.
+        let root = share.sqrt();
+        way.as_flattened_mut().iter_mut().for_each(|way| *way *= root);
+        for (row, &a) in entries.chunks_exact_mut(way.len().max(1)).zip(way.as_flattened()) {
+            for (entries, way) in row.iter_mut().zip(way.iter()) {
+                // All are read before any is written: else they would be computed one by one.
+                *entries = std::array::from_fn(|k| entries[k] - a * way[k]);
+            }
+        }
+    }
+}
+
+/// How far a unit of slope moves what the Bayesian says of the row, if it has a covariance. Features are about to take the
+/// scales that were noted; a weight of which nothing is known has the variance `prior`.
+#[inline(always)]
+pub(super) fn meet<B: Beside, V: Value>(
+    covariance: &mut Option<Covariance>,
+    slots: &Slots<Pool<B>>,
+    x: Features<'_, V>,
+    noted: &Noted,
+    (t, prior): (u64, f64),
+) -> Option<f64> {
+    let known = covariance.as_mut()?;
+    let mut way = None;
+    if known.grow(x.end()) && t.saturating_mul((known.side * known.side) as u64) < MUCH {
+        if !noted.news().is_empty() {
+            known.hear_news(slots, x.indices, noted, prior);
+        }
+        way = known.meet(x.indices, slots.bias.is_some(), noted);
+    }
+    if way.is_none() {
+        *covariance = None;
+    }
+    way
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_covariance_grows_by_features_and_keeps_what_it_knows() {
+        let mut c = Covariance::default();
+        assert!(c.grow(1));
+        c.rescale(0, None, 10.0);
+        c.rescale(1, None, 5.0);
+        assert_eq!(c.entries(), [10.0, 0.0, 0.0, 5.0]);
+        let noted = Noted::of(&[0.5, 1.0]);
+        // V = 10 + 5/4, C v = (10, 2.5).
+        assert_eq!(c.meet(&[0], true, &noted), Some(11.25));
+        assert_eq!(c.way.as_flattened()[..3], [10.0, 2.5, 0.0]);
+        c.learn(1.0 / 12.25);
+        let [a, b, d] = [10.0 - 100.0 / 12.25, -25.0 / 12.25, 5.0 - 6.25 / 12.25];
+        for (have, want) in c.entries().into_iter().zip([a, b, b, d]) {
+            assert!((have - want).abs() < 1e-12, "{have}, not {want}");
+        }
+        assert!(c.grow(2));
+        let grown = c.entries();
+        assert!(grown.len() == 9 && (grown[0] - a).abs() < 1e-12 && (grown[4] - d).abs() < 1e-12);
+        assert_eq!([2, 5, 6, 7, 8].map(|k| grown[k]), [0.0; 5]);
+        assert!(c.grow(MOST - 1) && !c.grow(MOST));
+    }
+
+    #[test]
+    fn a_scale_that_grows_loosens_a_weight_up_to_the_prior() {
+        let mut c = Covariance::from_entries(&[4.0, 1.0, 1.0, 4.0]).expect("a square");
+        c.rescale(1, Some(1.25), 10.0);
+        assert_eq!(c.entries(), [4.0, 1.25, 1.25, 6.25]);
+        c.rescale(1, Some(2.0), 9.0);
+        assert_eq!(c.entries(), [4.0, 1.5, 1.5, 9.0]);
+        c.rescale(1, Some(2.0), 8.0);
+        assert_eq!(c.entries(), [4.0, 1.5, 1.5, 9.0]);
+    }
+
+    #[test]
+    fn what_is_no_covariance_is_refused() {
+        assert!(Covariance::from_entries(&[1.0, 2.0]).is_none());
+        assert!(Covariance::from_entries(&vec![0.0; (MOST + 1) * (MOST + 1)]).is_none());
+        let noted = Noted::of(&[1.0, 1.0]);
+        for entries in [[-1.0, 0.0, 0.0, 5.0], [1.0, -3.0, -3.0, 1.0], [f64::NAN, 0.0, 0.0, 1.0]] {
+            let mut c = Covariance::from_entries(&entries).expect("a square");
+            assert_eq!(c.meet(&[0], true, &noted), None, "{entries:?}");
+        }
+    }
+}
