@@ -430,6 +430,7 @@ impl<L: Learner> Machine for Boxed<L> {
         let done = self.learner.catch_up(&twin.learner, features);
         if done {
             self.slots.catch_up(&twin.slots, features);
+            self.slots.catch_up(&twin.slots, self.learner.moves_together());
         }
         done
     }

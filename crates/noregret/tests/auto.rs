@@ -158,6 +158,7 @@ fn few_columns_are_known_together() {
     engine.learn_f64(block(&rows).rows()).unwrap();
     let members = engine.mixture().unwrap().members;
     let lost = |name: &str| members.iter().find(|m| m.name == name).unwrap().average_loss;
-    assert!(lost("bayes") < 0.1 * lost("bayes-drift"), "{members:?}");
-    assert!(engine.average_loss().unwrap() < 0.3, "{members:?}");
+    // A constant loses 3; and what is lost at all is lost in the first rows.
+    assert!(lost("bayes") < 0.2 * lost("bayes-drift"), "{members:?}");
+    assert!(engine.average_loss().unwrap() < 0.2 * lost("descent"), "{members:?}");
 }

@@ -96,8 +96,8 @@ fn either<R: Rule>(setup: &Setup<'_>, rule: R) -> Box<dyn Machine> {
 const NAMES: [&str; MEMBERS] = ["descent-slow", "descent", "descent-fast", "bayes", "bayes-drift", "coin"];
 /// The vector of the slow descent's ledger, in model files.
 const SLOW_S: &str = "s.descent-slow";
-/// The Bayesian's covariance, there.
-const COVARIANCE: &str = "covariance.bayes";
+/// The Bayesian's covariance, there, and the features that it is about.
+const COVARIANCE: [&str; 2] = ["covariance.bayes", "features.bayes"];
 /// The descents' rates.
 const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 /// Slopes below this are none: their squares would leave the range of f32.
@@ -393,19 +393,23 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn arrays(&self) -> Vec<(&'static str, Vec<f64>)> {
-        let covariance = self.covariance.iter().map(|c| (COVARIANCE, c.entries()));
-        std::iter::once((SLOW_S, self.slow_s.clone())).chain(covariance).collect()
+        let mut arrays = vec![(SLOW_S, self.slow_s.clone())];
+        if let Some(covariance) = &self.covariance {
+            let features = covariance.features().iter().map(|&i| i.into()).collect();
+            arrays.extend([(COVARIANCE[0], covariance.entries()), (COVARIANCE[1], features)]);
+        }
+        arrays
     }
 
     fn set_arrays(&mut self, arrays: &[(String, Vec<f64>)]) -> bool {
         let Some(((name, s), more)) = arrays.split_first() else { return false };
         self.slow_s.clone_from(s);
         self.covariance = match more {
-            [] => None,
-            [(_, entries)] => Covariance::from_entries(entries),
-            _ => return false,
+            [(_, entries), (_, features)] => Covariance::read(features, entries),
+            _ => None,
         };
-        name == SLOW_S && more.iter().all(|(name, _)| name == COVARIANCE && self.covariance.is_some())
+        let names = more.iter().map(|(name, _)| name.as_str());
+        name == SLOW_S && (more.is_empty() || self.covariance.is_some() && names.eq(COVARIANCE))
     }
 
     fn mixture(&self) -> Option<Mixture> {
@@ -434,7 +438,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     }
 
     fn catch_up(&mut self, twin: &Self, features: &[u32]) -> bool {
-        // Weights that move together are those of a small table, which is copied whole; but which has grown since.
+        // Cells that moved together before that ended are known no more.
         if self.covariance.is_some() != twin.covariance.is_some() {
             return false;
         }
@@ -454,6 +458,10 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
         }
         self.history.clone_from(history);
         true
+    }
+
+    fn moves_together(&self) -> &[u32] {
+        self.covariance.as_ref().map_or(&[], Covariance::features)
     }
 
     fn take_over(&mut self, built: Self) {

@@ -217,6 +217,11 @@ pub trait Learner: Serialize + DeserializeOwned + Send + Sync + 'static {
         false
     }
 
+    /// Features whose cells any round may change, in a learner that catches up.
+    fn moves_together(&self) -> &[u32] {
+        &[]
+    }
+
     /// Takes what its own file does not hold from the learner that was built from the settings.
     fn take_over(&mut self, _built: Self) {}
 }

@@ -278,12 +278,9 @@ impl<T: Slot> Slots<T> {
         self.cells.resize(end, Cell::default());
     }
 
-    /// Takes the cells of these features, and the bias, from others that differ in nothing else; or all of a small table.
+    /// Takes the cells of these features, and the bias, from others that differ in nothing else.
     pub fn catch_up(&mut self, twin: &Self, features: &[u32]) {
         self.grow(twin.cells.len());
-        if twin.cells.len() <= SMALL {
-            self.cells.clone_from(&twin.cells);
-        }
         for &i in features {
             // A row without weight has left no trace.
             if let Some(cell) = twin.cells.get(i as usize) {
@@ -340,9 +337,6 @@ impl<T: Slot> Slots<T> {
         self.len() == 0
     }
 }
-
-/// A table of no more cells is small: a round may change all of them.
-pub(super) const SMALL: usize = 64;
 
 /// Has what is kept of these features brought to the processor while other work goes on.
 #[inline(always)]

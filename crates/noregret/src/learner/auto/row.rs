@@ -109,8 +109,8 @@ impl Noted {
 
     /// `x/s` of a row of `n` features, the bias included.
     #[inline(always)]
-    pub(super) fn values(&self, n: usize) -> std::slice::Iter<'_, f32> {
-        self.v[..n].iter()
+    pub(super) fn values(&self, n: usize) -> &[f32] {
+        &self.v[..n]
     }
 
     #[cfg(test)]
