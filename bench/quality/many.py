@@ -141,7 +141,7 @@ def main():
         # Where the label is the row's number or the like, a thousandth of a constant's loss, ratios mean nothing.
         if best > 1e-3 * (summary["baseline"]["constant"] or 0.0):
             kinds[loss].append((summary["average_loss"] / best, name))
-    print("| loss | sets | geometric mean of the ratios | below 1 | at most 1.02 | at most 1.1 | largest |")
+    print("| loss | sets | geometric mean of the ratios | at most 1 | at most 1.02 | at most 1.1 | largest |")
     print("| --- " * 7 + "|")
     for loss, ratios in kinds.items():
         mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
