@@ -42,7 +42,7 @@ class Pool:
 
     def __init__(self, d, tracking):
         self.tracking, self.t, self.squares, self.scale = tracking, 0, 0.0, np.zeros(d)
-        self.w, self.sums, self.precision = np.zeros((5, d)), np.zeros((3, d)), np.zeros((2, d))
+        self.w, self.sums, self.precision, self.together = np.zeros((5, d)), np.zeros((3, d)), np.zeros(d), np.zeros((d, d))
         self.outcomes, self.sizes, self.reward = np.zeros(d), np.zeros(d), np.zeros(d)
         self.losses, self.share, self.ways = np.zeros(6), np.full(6, 1 / 6), np.zeros(3)
         self.beta, self.covariance = np.array([1 / 6] * 6 + [0.0]), np.eye(7) * 0.05
@@ -54,8 +54,16 @@ class Pool:
         shrink = np.where(self.scale > 0, self.scale / np.where(scale > 0, scale, 1), 1.0)
         return np.sign(x) * np.divide(size, scale, out=np.zeros_like(x), where=scale > 0), scale, shrink
 
+    def loosen(self, began, shrink, root):
+        """The covariance in the new units: a weight that begins may be anywhere, and no other may be farther off."""
+        prior, variance = 10 / root, np.diag(self.together)
+        most = np.maximum(np.sqrt(prior / np.where(variance > 0, variance, prior)), 1.0)
+        growth = np.minimum(1 / shrink, np.where(shrink < 1, most, 1.0))
+        self.together = growth[:, None] * self.together * growth + np.diag(np.where(began, prior, 0.0))
+
     def learn(self, x, y, c):
         """Predicts, learns, and returns the loss of the mixture before its weight."""
+        unseen = self.scale == 0
         v, self.scale, shrink = self.normalise(x)
         self.sums *= shrink**2
         self.precision *= shrink**2
@@ -64,6 +72,7 @@ class Pool:
         self.t += 1
         self.squares += v @ v
         mean = self.squares / self.t or 1.0
+        self.loosen(unseen & (self.scale > 0), shrink, math.sqrt(mean))
         bets = (16 + self.reward) * self.outcomes / (1 + self.sizes)
         margins = np.append(self.w @ v, bets @ v / mean)
         z = np.clip(margins, -50, 50)
@@ -104,14 +113,14 @@ class Pool:
             way, odds = steps @ v**2, math.exp(y * margins[k])
             done = bisect(lambda d: d + odds * math.expm1(d) - c * way, c * way / (1 + odds))
             self.w[k] += y * done / way * steps * v
-        for j, forgetting in enumerate((0.0, 0.01)):
-            variances = np.where(present, 1 / (root / 10 + self.precision[j]), 0.0)
-            way, a = variances @ v**2, y * margins[3 + j]
+        for k, steps in ((3, self.together @ v), (4, np.where(present, 1 / (root / 10 + self.precision), 0.0) * v)):
+            way, a = v @ steps, y * margins[k]
             u = bisect(lambda u: u - c * sigmoid(-(a + way * u)), c * sigmoid(-a))
-            self.w[3 + j] += y * u * variances * v
+            self.w[k] += y * u * steps
             bent = c * sigmoid(a + way * u) * sigmoid(-(a + way * u))
-            learned = (1 - forgetting) * self.precision[j] + bent * v**2
-            self.precision[j] = np.where(present, learned, self.precision[j])
+            if k == 3:
+                self.together -= np.outer(steps, steps) * bent / (1 + bent * way)
+        self.precision = np.where(present, 0.99 * self.precision + bent * v**2, self.precision)
         tossed = min(1.0, c * wrong[5]) * y * v
         self.reward += tossed * bets
         self.outcomes += tossed

@@ -52,12 +52,14 @@ class SquarePool(Pool):
         self.size = max(self.size, min(abs(y), 2 * self.size)) if self.size else abs(y)
 
     def learn(self, x, y, c):
+        unseen = self.scale == 0
         v, self.scale, shrink = self.normalise(x)
         for sums, power in ((self.sums, 2), (self.precision, 2), (self.outcomes, 1), (self.sizes, 1)):
             sums *= shrink**power
         self.t += 1
         self.squares += v @ v
         mean, unit = self.squares / self.t, self.size or 1.0
+        self.loosen(unseen & (self.scale > 0), shrink, math.sqrt(mean))
         bets = (16 + self.reward) * self.outcomes / (1 + self.sizes)
         margins = np.append(self.w @ v, bets @ v * unit / mean)
         z = self.within(margins)
@@ -93,11 +95,12 @@ class SquarePool(Pool):
             moving = present & (self.sums[k] > 0)
             steps = np.where(moving, eta * unit / root / np.sqrt(np.where(moving, self.sums[k], 1.0)), 0.0)
             self.w[k] -= c * slopes[k] / (1 + 2 * c * (steps @ v**2)) * steps * v
-        for j, forgetting in enumerate((0.0, 0.01)):
-            variances = np.where(present, 1 / (root / 10 + self.precision[j]), 0.0)
-            self.w[3 + j] -= c * slopes[3 + j] / (1 + 2 * c * (variances @ v**2)) * variances * v
-            learned = (1 - forgetting) * self.precision[j] + 2 * c * v**2
-            self.precision[j] = np.where(present, learned, self.precision[j])
+        for k, steps in ((3, self.together @ v), (4, np.where(present, 1 / (root / 10 + self.precision), 0.0) * v)):
+            way = v @ steps
+            self.w[k] -= c * slopes[k] / (1 + 2 * c * way) * steps
+            if k == 3:
+                self.together -= np.outer(steps, steps) * 2 * c / (1 + 2 * c * way)
+        self.precision = np.where(present, 0.99 * self.precision + 2 * c * v**2, self.precision)
         self.steepest = max(self.steepest, c * abs(slopes[5]))
         tossed = -c * slopes[5] / (self.steepest or 1.0) * v
         self.reward += tossed * bets
