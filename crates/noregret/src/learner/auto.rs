@@ -50,10 +50,11 @@ use crate::round::{Machine, Vector, boxed, noticed};
 use covariance::Covariance;
 use mixing::{Mixed, Mixing};
 use row::{Noted, Said, Step, Width};
-use rule::{Convex, Logistic, Moves, Rule};
+use rule::{Convex, LANES, Logistic, Moves, Rule};
 use serde::{Deserialize, Serialize};
-use slot::{Averages, BAYES, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool, WEIGHTED};
+use slot::{Averages, BAYES, Beside, COIN, DESCENTS, MEMBERS, Nothing, Pool};
 use std::marker::PhantomData;
+use wide::f32x4;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "auto",
@@ -181,10 +182,9 @@ impl<R: Rule> Asked<'_, R> {
     #[inline(always)]
     fn ask(&self, said: &Said, round: &mut Round) -> f64 {
         let (rule, memory) = (self.rule, self.memory);
-        let square = f64::from(said.square);
+        let square = said.square();
         let coin_scale = rule.unit(memory) / self.mean_square(square);
-        let [first, second, third, fourth, fifth] = said.weighted();
-        let said = [first, second, third, fourth, fifth, said.coin];
+        let said = said.lanes();
         let (mut margins, mut z) = ([0.0; MEMBERS], [0.0; MEMBERS]);
         for k in 0..MEMBERS {
             let scale = if k == COIN { coin_scale } else { 1.0 };
@@ -224,7 +224,7 @@ impl<R: Rule, B: Beside> Auto<R, B> {
     /// A round until its label is known: the prediction, and the row's squared norm. The cells of the next row are asked for.
     #[inline(always)]
     fn begin<V: Value>(&mut self, slots: &Slots<Pool<B>>, x: Features<'_, V>, next: &[u32]) -> (f64, f64) {
-        let mut said = Said::NOTHING;
+        let mut said = Said::default();
         let norm_squared = row::hear::<true, _, _>(self.width, slots, (x, next), &mut self.noted, &mut said);
         let Self { rule, memory, mixing, tracking, t, rows, round, .. } = self;
         let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };
@@ -264,19 +264,19 @@ impl<R: Rule, B: Beside> Auto<R, B> {
         if x.end() > self.slow_s.len() {
             self.slow_s.resize(slots.cells.len(), 0.0);
         }
-        let ways = row::meet(self.width, slots, x, &mut self.noted, (slopes, prior), &self.slow_s);
+        let four = f32x4::new(slopes);
+        let ways = row::meet(self.width, slots, x, &mut self.noted, (four, prior), &self.slow_s);
         let (first_loss, entered_slope) = rule.at(z[0], y, &told[0]);
         let entered = c * entered_slope;
         // How far each moves.
-        let ways = ways.map(f64::from);
-        let gains = [scale[0], scale[1], scale[2], gain, gain];
-        let mut ways: [f64; WEIGHTED] = std::array::from_fn(|k| gains[k] * ways[k]);
+        let gains = [scale[0], scale[1], scale[2], gain, gain, 0.0, 0.0, 0.0];
+        let mut ways: [f64; LANES] = std::array::from_fn(|k| gains[k] * f64::from(ways[k]));
         if let Some(way) = together {
             ways[BAYES] = gain * way;
         }
         self.mixing.update(rule, mixed, &told, (y, c), self.tracking);
         let Moves { u, curvature } = rule.moves(&margins, y, c, &ways, &told);
-        let mut moves: [f32; WEIGHTED] = std::array::from_fn(|k| {
+        let mut moves: [f32; LANES] = std::array::from_fn(|k| {
             let rests = k < DESCENTS && slopes[k] == 0.0;
             if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
         });
@@ -329,7 +329,7 @@ impl<R: Rule, B: Beside> Learner for Auto<R, B> {
     type Slot = Pool<B>;
 
     fn predict<V: Value>(&self, slots: &Slots<Pool<B>>, x: Features<'_, V>) -> f64 {
-        let mut said = Said::NOTHING;
+        let mut said = Said::default();
         row::hear::<false, _, _>(self.width, slots, (x, &[]), &mut Noted::default(), &mut said);
         let Self { rule, memory, mixing, tracking, t, rows, .. } = self;
         let asked = Asked { rule, memory, mixing, tracking: *tracking, t: *t, rows: *rows };

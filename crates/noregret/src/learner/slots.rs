@@ -342,9 +342,7 @@ impl<T: Slot> Slots<T> {
 #[inline(always)]
 pub(super) fn fetch<T>(kept: &[T], indices: &[u32]) {
     for &i in indices {
-        if let Some(one) = kept.get(i as usize) {
-            pages::fetch(one);
-        }
+        pages::fetch(kept, i as usize);
     }
 }
 

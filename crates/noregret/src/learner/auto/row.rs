@@ -13,8 +13,8 @@ mod tests;
 use super::super::Outcome;
 use super::super::slots::{Cell, Slots};
 use super::Auto;
-use super::rule::Rule;
-use super::slot::{Beside, MEMBERS, Pool, State, WEIGHTED};
+use super::rule::{LANES, Rule};
+use super::slot::{Beside, MEMBERS, Pool, State};
 use crate::example::{Features, Value};
 use wide::f32x4;
 
@@ -87,9 +87,22 @@ pub(super) struct Noted {
     v: Vec<f32>,
     /// What the coin bets.
     bet: Vec<f32>,
-    /// What a unit of slope moves the weights by, the last one's apart.
-    rates: Vec<f32x4>,
-    last_rate: Vec<f32>,
+    /// What a unit of slope moves the weights by.
+    rates: Vec<Rates>,
+}
+
+/// What a unit of slope moves the weights of a feature by, filled up to a register.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+struct Rates([f32; LANES]);
+
+impl Rates {
+    /// The first four, and the last.
+    #[inline(always)]
+    fn parts(&self) -> (f32x4, f32) {
+        let [a, b, c, d, last, ..] = self.0;
+        (f32x4::new([a, b, c, d]), last)
+    }
 }
 
 impl Noted {
@@ -120,48 +133,67 @@ impl Noted {
 
     #[cold]
     fn enlarge(&mut self, n: usize) {
-        for numbers in [&mut self.v, &mut self.bet, &mut self.last_rate] {
+        for numbers in [&mut self.v, &mut self.bet] {
             numbers.resize(n, 0.0);
         }
-        self.rates.resize(n, f32x4::ZERO);
+        self.rates.resize(n, Rates::default());
     }
 }
 
-/// What the members' weights say of a row, or how far a unit of slope moves what they say.
-#[derive(Clone, Copy, Debug)]
+/// What the members' weights say of a row, or how far a unit of slope moves what they say: four sums, to which features
+/// add in turn, so that an addition need not wait for the one before it.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said {
     /// Of the first four members, and the fifth.
-    four: f32x4,
-    fifth: f32,
+    four: [f32x4; TURNS],
+    fifth: [f32; TURNS],
     /// Of the coin, before its common scale.
-    pub(super) coin: f32,
+    coin: [f32; TURNS],
     /// `|x/s|^2`.
-    pub(super) square: f32,
+    square: [f32; TURNS],
+}
+
+/// How many sums there are.
+const TURNS: usize = 4;
+
+/// `sum` of sums.
+macro_rules! total {
+    ($sums:expr) => {{
+        let [a, b, c, d] = $sums;
+        (a + b) + (c + d)
+    }};
 }
 
 impl Said {
-    pub(super) const NOTHING: Self = Self { four: f32x4::ZERO, fifth: 0.0, coin: 0.0, square: 0.0 };
-
+    /// The feature at place `k` joins.
     #[inline(always)]
-    fn hear(&mut self, state: &State, v: f32, bet: f32) {
+    fn hear(&mut self, k: usize, state: &State, v: f32, bet: f32) {
+        let k = k % TURNS;
         let (weights, last) = state.weights();
-        self.four += weights * f32x4::splat(v);
-        self.fifth += last * v;
-        self.coin += bet * v;
-        self.square += v * v;
+        self.four[k] += weights * f32x4::splat(v);
+        self.fifth[k] += last * v;
+        self.coin[k] += bet * v;
+        self.square[k] += v * v;
     }
 
     #[inline(always)]
-    fn meet(&mut self, v: f32, (rates, last): (f32x4, f32)) {
-        self.four += f32x4::splat(v * v) * rates;
-        self.fifth += v * v * last;
+    fn meet(&mut self, k: usize, v: f32, (rates, last): (f32x4, f32)) {
+        let k = k % TURNS;
+        self.four[k] += f32x4::splat(v * v) * rates;
+        self.fifth[k] += v * v * last;
     }
 
-    /// Of the members with weights.
+    /// Of all members in their order, filled up.
     #[inline(always)]
-    pub(super) fn weighted(&self) -> [f32; WEIGHTED] {
-        let [a, b, c, d] = self.four.to_array();
-        [a, b, c, d, self.fifth]
+    pub(super) fn lanes(&self) -> [f32; LANES] {
+        let [a, b, c, d] = total!(self.four).to_array();
+        [a, b, c, d, total!(self.fifth), total!(self.coin), 0.0, 0.0]
+    }
+
+    /// `|x/s|^2`.
+    #[inline(always)]
+    pub(super) fn square(&self) -> f64 {
+        total!(self.square).into()
     }
 }
 
@@ -250,7 +282,7 @@ fn hear_one<const NOTE: bool>(
     said: &mut Said,
 ) -> (f32, f32) {
     let (v, bet) = state.hear(x).unwrap_or_else(|| hear_news::<NOTE>(state, x, k, news));
-    said.hear(state, v, bet);
+    said.hear(k, state, v, bet);
     (v, bet)
 }
 
@@ -295,10 +327,10 @@ pub(super) fn meet<B: Beside, V: Value>(
     slots: &mut Slots<Pool<B>>,
     x: Features<'_, V>,
     noted: &mut Noted,
-    (slopes, prior): ([f32; 4], f32),
+    (slopes, prior): (f32x4, f32),
     slow_s: &[f64],
-) -> [f32; WEIGHTED] {
-    let mut said = Said::NOTHING;
+) -> [f32; LANES] {
+    let mut said = Said::default();
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = width.avx2 {
@@ -306,29 +338,28 @@ pub(super) fn meet<B: Beside, V: Value>(
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (width, slow_s);
-    let slopes = f32x4::new(slopes);
-    let mut meet = |cell: &mut Cell<Pool<B>>, v: f32| {
+    let mut meet = |k: usize, cell: &mut Cell<Pool<B>>, v: f32| {
         let rates = cell.state.state.meet(v, slopes, prior);
-        said.meet(v, rates);
-        rates
+        said.meet(k, v, rates);
+        let ([a, b, c, d], last) = (rates.0.to_array(), rates.1);
+        Rates([a, b, c, d, last, 0.0, 0.0, 0.0])
     };
     let n = x.indices.len();
-    let Noted { v, rates, last_rate, .. } = noted;
-    let places = rates[done..n].iter_mut().zip(&mut last_rate[done..n]);
-    for ((&i, &v), places) in x.indices[done..].iter().zip(&v[done..n]).zip(places) {
-        (*places.0, *places.1) = meet(&mut slots.cells[i as usize], v);
+    let Noted { v, rates, .. } = noted;
+    for k in done..n {
+        rates[k] = meet(k, &mut slots.cells[x.indices[k] as usize], v[k]);
     }
     if let Some(bias) = &mut slots.bias {
-        (rates[n], last_rate[n]) = meet(bias, v[n]);
+        rates[n] = meet(n, bias, v[n]);
     }
-    said.weighted()
+    said.lanes()
 }
 
 /// How all members move, and what the ledgers take.
 #[derive(Debug)]
 pub(super) struct Step<'a> {
-    /// What multiplies the rates.
-    pub(super) moves: [f32; WEIGHTED],
+    /// What multiplies the rates, filled up with zeros.
+    pub(super) moves: [f32; LANES],
     /// What the Bayesians' precisions grow by.
     pub(super) bends: [f32; 2],
     /// What came up for the coin.
@@ -361,21 +392,20 @@ pub(super) fn follow<B: Beside, V: Value>(
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = width;
-    let [a, b, c, d, last] = step.moves;
+    let [a, b, c, d, last, ..] = step.moves;
     let moves = (f32x4::new([a, b, c, d]), last);
     for (i, x) in x.iter() {
         step.slow_s[i] += step.slow_alpha * x;
     }
-    let rates = noted.rates[k..].iter().zip(&noted.last_rate[k..]);
-    let mut features = noted.v[k..].iter().zip(&noted.bet[k..]).zip(rates);
+    let mut features = noted.v[k..].iter().zip(&noted.bet[k..]).zip(&noted.rates[k..]);
     slots.enter(x, step.alpha, |cell, _| {
-        let Some(((&v, &bet), (&rates, &last_rate))) = features.next() else { return };
+        let Some(((&v, &bet), rates)) = features.next() else { return };
         if v == 0.0 {
             return;
         }
         let state = &mut cell.state.state;
         let before = *state;
-        state.follow(v, (rates, last_rate), moves, step.bends);
+        state.follow(v, rates.parts(), moves, step.bends);
         state.toss(step.toss * v, bet);
         if B::KEPT {
             cell.state.beside.moved(&before, state, &step.factors);

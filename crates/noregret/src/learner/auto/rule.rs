@@ -43,15 +43,9 @@ pub(super) trait Rule: Default + Send + Sync + 'static {
     /// No slope is larger (so far).
     fn steepest(&self, memory: &mut Self::Memory, slope: f64) -> f64;
     /// How the members with weights move, see [`Moves`]. `m` are their margins, `c` the weight, `ways` what `m` moves by
-    /// for a unit of `u`.
-    fn moves(
-        &self,
-        m: &[f64; MEMBERS],
-        y: f64,
-        c: f64,
-        ways: &[f64; WEIGHTED],
-        told: &[Told; MEMBERS],
-    ) -> Moves;
+    /// for a unit of `u`, filled up with zeros.
+    fn moves(&self, m: &[f64; MEMBERS], y: f64, c: f64, ways: &[f64; LANES], told: &[Told; MEMBERS])
+    -> Moves;
     /// Predictions as pairs of numbers whose weighted means are what blending means.
     fn points(&self, z: &[f64; LANES]) -> Points;
     /// The prediction of a blended point.
@@ -110,14 +104,14 @@ impl Cost {
     }
 }
 
-/// How the members with weights move.
+/// How the members with weights move; lanes that no member has mean nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moves {
     /// The slopes: a descent's margin becomes `m - kappa u`, with `u` the mean slope on the way; a Bayesian's
     /// `m - v u`, with `u = c slope(m - v u)`.
-    pub(super) u: [f64; WEIGHTED],
+    pub(super) u: [f64; LANES],
     /// The curvatures where the Bayesians end; nothing for the descents.
-    pub(super) curvature: [f64; WEIGHTED],
+    pub(super) curvature: [f64; LANES],
 }
 
 /// What kind of regression the stack is.
@@ -232,7 +226,7 @@ impl Rule for Logistic {
         m: &[f64; MEMBERS],
         y: f64,
         c: f64,
-        ways: &[f64; WEIGHTED],
+        ways: &[f64; LANES],
         told: &[Told; MEMBERS],
     ) -> Moves {
         // Lanes that no member has begin at their end.
@@ -240,35 +234,31 @@ impl Rule for Logistic {
             ([1.0; LANES], [1.0; LANES], [0.0; LANES], [1.0; LANES]);
         for i in 0..WEIGHTED {
             (right[i], wrong[i]) = odds(m[i], y, &told[i]);
+        }
+        for i in 0..LANES {
+            ends[i] = c * ways[i];
             // Where there is no way, none is divided by.
-            (ends[i], way[i]) = (c * ways[i], if c * ways[i] > 0.0 { ways[i] } else { 1.0 });
+            way[i] = if ends[i] > 0.0 { ways[i] } else { 1.0 };
         }
         let mut e = [1.0; LANES];
         for i in 0..LANES {
             e[i] = right[i] / wrong[i];
         }
-        // The root with `exp(d)` cut after its third (or second) term is beyond the root; for a long way so is a
-        // logarithm, which is nearer.
+        // The root with `exp(d)` cut after its third (or second) term is beyond the root; so is a logarithm, which is
+        // nearer where the way is long.
         let mut d = [0.0; LANES];
-        let mut far = false;
         for i in 0..LANES {
             let (once, twice) = (1.0 + e[i], if i < DESCENTS { 2.0 } else { 4.0 });
-            d[i] = 2.0 * ends[i] / (once + (once * once + twice * e[i] * ends[i]).sqrt());
-            far |= d[i] > 1.0;
-        }
-        if far {
-            for (d, (end, e)) in d.iter_mut().zip(ends.iter().zip(e)) {
-                if *d > 1.0 {
-                    *d = d.min(ln_1p(end / e));
-                }
-            }
+            let near = 2.0 * ends[i] / (once + (once * once + twice * e[i] * ends[i]).sqrt());
+            let far = lanes::ln_from_above(1.0 + ends[i] / e[i]);
+            d[i] = if far < near { far } else { near };
         }
         // The odds where they end.
         let mut ahead = e;
         for _ in 0..50 {
             let mut near = true;
             for i in 0..LANES {
-                let more = lanes::exp_m1(d[i]);
+                let more = lanes::exp_m1_nearly(d[i]);
                 let odds = e[i] * (1.0 + more);
                 let (height, slope, bend) = if i < DESCENTS {
                     (e[i] * more, odds, odds)
@@ -277,7 +267,8 @@ impl Rule for Logistic {
                 };
                 let (over, slope) = (d[i] + height - ends[i], 1.0 + slope);
                 let square = slope * slope;
-                let step = over * slope / (square - 0.5 * over * bend).max(0.5 * square);
+                let (under, least) = (square - 0.5 * over * bend, 0.5 * square);
+                let step = over * slope / if under > least { under } else { least };
                 d[i] -= step;
                 ahead[i] = odds * (1.0 - step * (1.0 - 0.5 * step));
                 // What is left is less than half of the step's cube.
@@ -294,12 +285,8 @@ impl Rule for Logistic {
             u[i] = -y * if ends[i] > 0.0 { steps } else { c * wrong };
             curvature[i] = c * wrong * (ahead[i] * wrong);
         }
-        let mut moves = Moves::default();
-        for i in 0..WEIGHTED {
-            moves.u[i] = u[i];
-            moves.curvature[i] = if i < DESCENTS { 0.0 } else { curvature[i] };
-        }
-        moves
+        curvature[..DESCENTS].fill(0.0);
+        Moves { u, curvature }
     }
 
     #[inline(always)]
@@ -518,14 +505,7 @@ impl Rule for Convex {
         if memory.steepest > 0.0 { memory.steepest } else { 1.0 }
     }
 
-    fn moves(
-        &self,
-        m: &[f64; MEMBERS],
-        y: f64,
-        c: f64,
-        ways: &[f64; WEIGHTED],
-        _: &[Told; MEMBERS],
-    ) -> Moves {
+    fn moves(&self, m: &[f64; MEMBERS], y: f64, c: f64, ways: &[f64; LANES], _: &[Told; MEMBERS]) -> Moves {
         let mut moves = Moves::default();
         for i in 0..WEIGHTED {
             moves.u[i] = self.descend(m[i], y, c, ways[i]);

@@ -14,6 +14,9 @@ use super::slot::MEMBERS;
 use serde::{Deserialize, Serialize};
 
 const N: usize = MEMBERS + 1;
+/// What is computed entry by entry is filled up with zeros to so many, which are whole registers.
+const WIDE: usize = 8;
+const _: () = assert!(N <= WIDE);
 /// Logits beyond this say no more to the stack.
 const LOUDEST: f64 = 12.0;
 
@@ -22,7 +25,8 @@ const LOUDEST: f64 = 12.0;
 pub(super) struct Stack {
     beta: [f64; N],
     /// `C`, row by row.
-    covariance: [[f64; N]; N],
+    #[serde(with = "square")]
+    covariance: [[f64; WIDE]; N],
     /// Sum of squared errors, in the unit of labels, and of weights (square).
     errors: f64,
     rounds: f64,
@@ -32,7 +36,7 @@ pub(super) struct Stack {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     pub(super) m: f64,
-    cf: [f64; N],
+    cf: [f64; WIDE],
     v: f64,
     unit: f64,
 }
@@ -42,7 +46,7 @@ impl Default for Stack {
         let each = 1.0 / MEMBERS as f64;
         let mut beta = [each; N];
         beta[MEMBERS] = 0.0;
-        let mut covariance = [[0.0; N]; N];
+        let mut covariance = [[0.0; WIDE]; N];
         for (k, row) in covariance.iter_mut().enumerate() {
             row[k] = 0.3 * each;
         }
@@ -66,9 +70,9 @@ impl Stack {
     /// `m`, `C f` and `V`, for the update of the same round.
     #[inline(always)]
     fn ask(&self, f: &[f64; N], unit: f64, asked: &mut Asked) {
-        let dot = |a: &[f64; N]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
+        let dot = |a: &[f64]| a.iter().zip(f).map(|(a, b)| a * b).sum::<f64>();
         let m = dot(&self.beta);
-        let mut cf = [0.0; N];
+        let mut cf = [0.0; WIDE];
         // Column by column (`C` is its own transpose), so that the sums do not wait for one another.
         for (column, f) in self.covariance.iter().zip(f) {
             for (cf, entry) in cf.iter_mut().zip(column) {
@@ -112,10 +116,29 @@ impl Stack {
             *beta += cf * e * share;
         }
         for (row, a) in self.covariance.iter_mut().zip(cf) {
-            for (entry, b) in row.iter_mut().zip(cf) {
-                *entry -= a * b * share;
-            }
+            // All are read before any is written: else they would be computed one by one.
+            *row = std::array::from_fn(|k| row[k] - a * cf[k] * share);
         }
+    }
+}
+
+/// In model files rows are as long as they are many.
+mod square {
+    use super::{N, WIDE};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        rows: &[[f64; WIDE]; N],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        rows.map(|row| -> [f64; N] { std::array::from_fn(|k| row[k]) }).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[[f64; WIDE]; N], D::Error> {
+        let rows = <[[f64; N]; N]>::deserialize(deserializer)?;
+        Ok(rows.map(|row| std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0))))
     }
 }
 

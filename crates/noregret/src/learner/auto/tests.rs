@@ -186,7 +186,7 @@ fn logistic_steps_solve_their_equations() {
                 let told = Logistic.told(rule::probabilities(z), z, m, y);
                 let a: f64 = y * m;
                 let Moves { u, curvature } =
-                    Logistic.moves(&[m; MEMBERS], y, c, &[way; WEIGHTED], &[told; MEMBERS]);
+                    Logistic.moves(&[m; MEMBERS], y, c, &[way; LANES], &[told; MEMBERS]);
                 let d = -y * way * u[0];
                 // d + e^a (e^d - 1) = c way.
                 let reached = d + a.exp() * d.exp_m1();

@@ -35,17 +35,17 @@ pub(super) fn ask<T>(spare: &mut [MaybeUninit<T>]) {
     }
 }
 
-/// Asks the processor to bring a value into its caches while other work goes on. Nothing waits for it.
+/// Asks the processor to bring number `i` of some values into its caches while other work goes on. Nothing waits for it.
 #[inline(always)]
-pub(super) fn fetch<T>(value: &T) {
+pub(super) fn fetch<T>(values: &[T], i: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         const LINE: usize = 64;
-        let start = std::ptr::from_ref(value).cast::<i8>();
+        // Where there is no such value this is the address of something else or of nothing: to look costs more.
+        let start = values.as_ptr().wrapping_add(i).cast::<i8>();
         let last = start.wrapping_add(size_of::<T>().saturating_sub(1));
-        // SAFETY: a prefetch reads and changes nothing that a program can see, whatever the address; these lie
-        // within a value that is borrowed.
+        // SAFETY: a prefetch reads and changes nothing that a program can see, whatever the address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(start);
             if size_of::<T>() > LINE {
@@ -54,5 +54,5 @@ pub(super) fn fetch<T>(value: &T) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = (values, i);
 }

@@ -1,7 +1,7 @@
 //! The loops over a row's features with AVX2: four features in a step, two in a register, or all members of one.
 //!
 //! Every product, sum, quotient and root is the one that `auto/slot.rs` makes, rounded by itself (no fused operation),
-//! and sums over features go in their order; so the bits are the same.
+//! and features add to the sums in the same turn; so the bits are the same.
 
 #![allow(
     unsafe_code,
@@ -14,7 +14,7 @@ use super::super::super::slots::{Cell, Slots, fetch};
 use super::super::Auto;
 use super::super::rule::Rule;
 use super::super::slot::{Beside, ENDOWMENT, KEEP, Pool, State};
-use super::{Noted, Said, Step, hear_news};
+use super::{Noted, Rates, Said, Step, TURNS, hear_news};
 use crate::example::{Features, Value};
 #[allow(clippy::wildcard_imports, reason = "every name in it begins with `_mm` or `__m`")]
 use std::arch::x86_64::*;
@@ -77,7 +77,7 @@ impl Avx2 {
         cells: &mut [Cell<Pool<B>>],
         indices: &[u32],
         noted: &mut Noted,
-        (slopes, prior): ([f32; 4], f32),
+        (slopes, prior): (f32x4, f32),
         slow_s: &[f64],
         ways: &mut Said,
     ) -> usize {
@@ -121,10 +121,9 @@ fn end<R: Rule, B: Beside, V: Value>(
     auto.end(slots, x, outcome);
 }
 
-/// Where the coin's three numbers and the inverse of the scale stand in a state, and the Bayesians' precisions, which
-/// the coin's follow.
+/// Where the coin's three numbers and the inverse of the scale stand in a state, and where its last eight begin.
 const COIN_AT: usize = 10;
-const PRECISION_AT: usize = 8;
+const LAST_EIGHT: usize = 6;
 const _: () = assert!(
     std::mem::offset_of!(State, w) == 0
         && std::mem::offset_of!(State, sum) == 5 * 4
@@ -150,19 +149,21 @@ fn set_four<const AT: usize>(state: &mut State, numbers: __m128) {
     unsafe { _mm_storeu_ps(std::ptr::from_mut(state).cast::<f32>().add(AT), numbers) }
 }
 
-/// The first eight numbers of a state: the weights and the descents' squares.
+/// Eight numbers of a state.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn eight(state: &State) -> __m256 {
+fn eight<const AT: usize>(state: &State) -> __m256 {
+    const { assert!(AT + 8 <= 14) };
     // SAFETY: as above.
-    unsafe { _mm256_loadu_ps(std::ptr::from_ref(state).cast::<f32>()) }
+    unsafe { _mm256_loadu_ps(std::ptr::from_ref(state).cast::<f32>().add(AT)) }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn set_eight(state: &mut State, numbers: __m256) {
+fn set_eight<const AT: usize>(state: &mut State, numbers: __m256) {
+    const { assert!(AT + 8 <= 14) };
     // SAFETY: as above.
-    unsafe { _mm256_storeu_ps(std::ptr::from_mut(state).cast::<f32>(), numbers) }
+    unsafe { _mm256_storeu_ps(std::ptr::from_mut(state).cast::<f32>().add(AT), numbers) }
 }
 
 #[target_feature(enable = "avx2")]
@@ -171,13 +172,30 @@ fn load(numbers: &[f32; 4]) -> __m128 {
     _mm_setr_ps(numbers[0], numbers[1], numbers[2], numbers[3])
 }
 
-/// A number and three zeros, where it stands in memory: from a register they would take another step.
+/// The first four rates of a feature.
 #[target_feature(enable = "avx2")]
 #[inline]
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "it is loaded from there")]
-fn one(number: &f32) -> __m128 {
-    // SAFETY: it is there.
-    unsafe { _mm_load_ss(number) }
+fn set_rates(rates: &mut Rates, numbers: __m128) {
+    // SAFETY: there is room for eight.
+    unsafe { _mm_storeu_ps(rates.0.as_mut_ptr(), numbers) }
+}
+
+/// The last rates of four features.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn set_lasts(rates: &mut [Rates; 4], numbers: __m128) {
+    let mut lasts = [0.0; 4];
+    store(&mut lasts, numbers);
+    for (rates, last) in rates.iter_mut().zip(lasts) {
+        rates.0[4] = last;
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_eight(numbers: &[f32; 8]) -> __m256 {
+    // SAFETY: there are eight.
+    unsafe { _mm256_loadu_ps(numbers.as_ptr()) }
 }
 
 #[target_feature(enable = "avx2")]
@@ -196,9 +214,8 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
 ) -> f64 {
     let (ones, nothing) = (_mm_set1_ps(1.0), _mm_setzero_ps());
     let unsigned = _mm_castsi128_ps(_mm_set1_epi32(i32::MAX));
-    let mut weighted = _mm256_setzero_ps();
-    // The coin, and the square.
-    let mut pair = nothing;
+    let mut weighted = [_mm256_setzero_ps(); TURNS];
+    let (mut coin, mut square) = (nothing, nothing);
     let (indices, values) = (x.indices.as_chunks::<4>().0, x.values.as_chunks::<4>().0);
     let mut squares = _mm256_setzero_pd();
     let mut add_squares = |four: &[V; 4]| {
@@ -209,6 +226,8 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
     // A few cells of the next row for every few of this one: all at once they would be more than a processor keeps count
     // of, and it would wait.
     let row = x;
+    let Noted { news: noted_news, v: vs, bet: bets, .. } = noted;
+    let mut places = vs.as_chunks_mut().0.iter_mut().zip(bets.as_chunks_mut().0);
     for (k, (i, x)) in indices.iter().zip(values).enumerate() {
         if NOTE {
             add_squares(x);
@@ -242,42 +261,37 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
             store(&mut vs, v);
             store(&mut bets, bet);
             for j in (0..4).filter(|j| news >> j & 1 == 1) {
-                (vs[j], bets[j]) = hear_news::<NOTE>(states[j], x[j].f64(), 4 * k + j, &mut noted.news);
+                (vs[j], bets[j]) = hear_news::<NOTE>(states[j], x[j].f64(), 4 * k + j, noted_news);
             }
             (v, bet) = (load(&vs), load(&bets));
         }
-        if NOTE {
-            store(&mut noted.v.as_chunks_mut().0[k], v);
-            store(&mut noted.bet.as_chunks_mut().0[k], bet);
+        if NOTE && let Some(places) = places.next() {
+            store(places.0, v);
+            store(places.1, bet);
         }
 
-        let (product, square) = (_mm_mul_ps(bet, v), _mm_mul_ps(v, v));
-        let (ab, cd) = (_mm_unpacklo_ps(product, square), _mm_unpackhi_ps(product, square));
-        pair = _mm_add_ps(pair, ab);
-        pair = _mm_add_ps(pair, _mm_movehl_ps(ab, ab));
-        pair = _mm_add_ps(pair, cd);
-        pair = _mm_add_ps(pair, _mm_movehl_ps(cd, cd));
-
+        coin = _mm_add_ps(coin, _mm_mul_ps(bet, v));
+        square = _mm_add_ps(square, _mm_mul_ps(v, v));
         let vs = _mm256_castps128_ps256(v);
-        let times = |state: &State, v: __m256| _mm256_mul_ps(eight(state), v);
-        weighted = _mm256_add_ps(weighted, times(states[0], _mm256_broadcastss_ps(v)));
-        weighted =
-            _mm256_add_ps(weighted, times(states[1], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(1))));
-        weighted =
-            _mm256_add_ps(weighted, times(states[2], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(2))));
-        weighted =
-            _mm256_add_ps(weighted, times(states[3], _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(3))));
+        let each = [
+            _mm256_broadcastss_ps(v),
+            _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(1)),
+            _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(2)),
+            _mm256_permutevar8x32_ps(vs, _mm256_set1_epi32(3)),
+        ];
+        for j in 0..TURNS {
+            weighted[j] = _mm256_add_ps(weighted[j], _mm256_mul_ps(eight::<0>(states[j]), each[j]));
+        }
     }
     if NOTE {
         fetch(cells, next);
     }
-    let mut sums = [0f32; 4];
-    store(&mut sums, _mm256_castps256_ps128(weighted));
-    said.four = f32x4::new(sums);
-    store(&mut sums, _mm256_extractf128_ps::<1>(weighted));
-    said.fifth = sums[0];
-    store(&mut sums, pair);
-    (said.coin, said.square) = (sums[0], sums[1]);
+    for j in 0..TURNS {
+        store(said.four[j].as_mut_array(), _mm256_castps256_ps128(weighted[j]));
+        said.fifth[j] = _mm_cvtss_f32(_mm256_extractf128_ps::<1>(weighted[j]));
+    }
+    store(&mut said.coin, coin);
+    store(&mut said.square, square);
     if let Some((_, four)) = row.tail().filter(|_| NOTE) {
         add_squares(&four);
     }
@@ -291,29 +305,28 @@ fn meet<B: Beside>(
     cells: &mut [Cell<Pool<B>>],
     indices: &[u32],
     noted: &mut Noted,
-    (slopes, prior): ([f32; 4], f32),
+    (slopes, prior): (f32x4, f32),
     slow_s: &[f64],
     ways: &mut Said,
 ) -> usize {
-    let slopes = load(&slopes);
+    let slopes = load(slopes.as_array());
     let slopes = _mm256_set_m128(slopes, slopes);
     let (ones, least) = (_mm256_set1_ps(1.0), _mm256_set1_ps(f32::MIN_POSITIVE));
     let prior = _mm256_set1_ps(prior);
     let (first_two, last_two) =
         (_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3));
-    let (mut four_ways, mut last_way) = (_mm_setzero_ps(), _mm_setzero_ps());
+    let (mut four_ways, mut last_way) = ([_mm256_setzero_ps(); 2], _mm_setzero_ps());
     let (fours, rest) = indices.as_chunks::<4>();
     fetch(slow_s, rest);
-    let rates_of = noted.rates.as_chunks_mut::<4>().0.iter_mut();
-    let v_and_last = noted.v.as_chunks::<4>().0.iter().zip(noted.last_rate.as_chunks_mut::<4>().0);
-    for ((i, rates), (v, last_rates)) in fours.iter().zip(rates_of).zip(v_and_last) {
+    let places = noted.v.as_chunks::<4>().0.iter().zip(noted.rates.as_chunks_mut::<4>().0);
+    for (i, (v, rates)) in fours.iter().zip(places) {
         fetch(slow_s, i);
         let v = load(v);
         let vs = _mm256_castps128_ps256(v);
         let lasts = i.map(|i| cells[i as usize].state.state.sum[4]);
         let last = _mm_add_ps(_mm256_castps256_ps128(prior), load(&lasts));
         let last = _mm_div_ps(_mm256_castps256_ps128(ones), last);
-        store(last_rates, last);
+        set_lasts(rates, last);
         for (half, lanes) in [(0, first_two), (2, last_two)] {
             let (a, b) = (i[half] as usize, i[half + 1] as usize);
             let sums = _mm256_set_m128(four::<5>(&cells[b].state.state), four::<5>(&cells[a].state.state));
@@ -326,24 +339,18 @@ fn meet<B: Beside>(
             let roots = _mm256_sqrt_ps(_mm256_max_ps(sums, least));
             let under = _mm256_blend_ps::<0b1000_1000>(roots, _mm256_add_ps(prior, sums));
             let rate = _mm256_div_ps(ones, under);
-            let (first, second) = (_mm256_castps256_ps128(rate), _mm256_extractf128_ps::<1>(rate));
-            store(rates[half].as_mut_array(), first);
-            store(rates[half + 1].as_mut_array(), second);
+            set_rates(&mut rates[half], _mm256_castps256_ps128(rate));
+            set_rates(&mut rates[half + 1], _mm256_extractf128_ps::<1>(rate));
             let way = _mm256_mul_ps(_mm256_mul_ps(v, v), rate);
-            four_ways = _mm_add_ps(four_ways, _mm256_castps256_ps128(way));
-            four_ways = _mm_add_ps(four_ways, _mm256_extractf128_ps::<1>(way));
+            four_ways[half / 2] = _mm256_add_ps(four_ways[half / 2], way);
         }
-        let way = _mm_mul_ps(_mm_mul_ps(v, v), last);
-        last_way = _mm_add_ss(last_way, way);
-        last_way = _mm_add_ss(last_way, _mm_movehdup_ps(way));
-        let high = _mm_movehl_ps(way, way);
-        last_way = _mm_add_ss(last_way, high);
-        last_way = _mm_add_ss(last_way, _mm_movehdup_ps(high));
+        last_way = _mm_add_ps(last_way, _mm_mul_ps(_mm_mul_ps(v, v), last));
     }
-    let mut sums = [0f32; 4];
-    store(&mut sums, four_ways);
-    ways.four = f32x4::new(sums);
-    ways.fifth = _mm_cvtss_f32(last_way);
+    for half in [0, 1] {
+        store(ways.four[2 * half].as_mut_array(), _mm256_castps256_ps128(four_ways[half]));
+        store(ways.four[2 * half + 1].as_mut_array(), _mm256_extractf128_ps::<1>(four_ways[half]));
+    }
+    store(&mut ways.fifth, last_way);
     4 * fours.len()
 }
 
@@ -354,36 +361,36 @@ fn follow<B: Beside, V: Value>(
     noted: &Noted,
     step: &mut Step<'_>,
 ) {
-    let [m0, m1, m2, m3, m4] = step.moves;
-    let moves = _mm256_setr_ps(m0, m1, m2, m3, m4, 0.0, 0.0, 0.0);
-    let [b0, b1] = step.bends;
-    let grows = _mm_setr_ps(b0, b1, step.toss, step.toss);
-    let keeps = _mm_setr_ps(KEEP[0], KEEP[1], 1.0, 1.0);
-    let ones = _mm_set1_ps(1.0);
-    // All but the sign of the last.
-    let sizes = _mm_castsi128_ps(_mm_setr_epi32(-1, -1, -1, i32::MAX));
-    let rates = noted.rates.iter().zip(&noted.last_rate);
-    let coins = noted.v.iter().zip(&noted.bet);
-    let features = x.indices.iter().zip(x.values);
-    for (((&i, x), (rates, last)), (&v, &bet)) in features.zip(rates).zip(coins) {
-        let cell = &mut cells[i as usize];
-        cell.s += step.alpha * x.f64();
-        step.slow_s[i as usize] += step.slow_alpha * x.f64();
+    let moves = load_eight(&step.moves);
+    // Of the last eight numbers: two of the descents' squares and the scale stay, precisions grow by the square of v, the
+    // coin's outcomes by v, their sizes by its size, and the reward by v and the bet.
+    let ([b0, b1], toss) = (step.bends, step.toss);
+    let grows = _mm256_setr_ps(0.0, 0.0, b0, b1, toss, toss, toss, 0.0);
+    let keeps = _mm256_setr_ps(1.0, 1.0, KEEP[0], KEEP[1], 1.0, 1.0, 1.0, 1.0);
+    let ones = _mm256_set1_ps(1.0);
+    // All but the sign of the sizes.
+    let sizes = _mm256_castsi256_ps(_mm256_setr_epi32(-1, -1, -1, -1, -1, i32::MAX, -1, -1));
+    let (n, features) = (cells.len().min(step.slow_s.len()), x.indices.len());
+    let (cells, slow_s) = (&mut cells[..n], &mut step.slow_s[..n]);
+    let (values, v, bet, rates) =
+        (&x.values[..features], &noted.v[..features], &noted.bet[..features], &noted.rates[..features]);
+    for k in 0..features {
+        let (i, x, v) = (x.indices[k] as usize, values[k].f64(), v[k]);
+        let cell = &mut cells[i];
+        cell.s += step.alpha * x;
+        slow_s[i] += step.slow_alpha * x;
         if v == 0.0 {
             continue;
         }
         let state = &mut cell.state.state;
         let vs = _mm256_set1_ps(v);
-        let rates = _mm256_set_m128(one(last), load(rates.as_array()));
-        let way = _mm256_mul_ps(_mm256_mul_ps(moves, rates), vs);
-        let moved = _mm256_add_ps(eight(state), way);
-        // Precisions grow by the square of v, the coin's outcomes by v, their sizes by its size.
-        let v4 = _mm256_castps256_ps128(vs);
-        let grown = _mm_mul_ps(_mm_mul_ps(grows, v4), _mm_blend_ps::<0b1100>(v4, ones));
-        let grown = _mm_and_ps(grown, sizes);
-        let kept = _mm_add_ps(_mm_mul_ps(keeps, four::<PRECISION_AT>(state)), grown);
-        set_eight(state, moved);
-        set_four::<PRECISION_AT>(state, kept);
-        state.coin[2] += step.toss * v * bet;
+        let way = _mm256_mul_ps(_mm256_mul_ps(moves, load_eight(&rates[k].0)), vs);
+        let moved = _mm256_add_ps(eight::<0>(state), way);
+        let by = _mm256_blend_ps::<0b0011_0000>(vs, ones);
+        let by = _mm256_blend_ps::<0b0100_0000>(by, _mm256_set1_ps(bet[k]));
+        let grown = _mm256_and_ps(_mm256_mul_ps(_mm256_mul_ps(grows, vs), by), sizes);
+        let kept = _mm256_add_ps(_mm256_mul_ps(keeps, eight::<LAST_EIGHT>(state)), grown);
+        set_eight::<0>(state, moved);
+        set_eight::<LAST_EIGHT>(state, kept);
     }
 }
