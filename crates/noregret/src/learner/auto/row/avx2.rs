@@ -286,9 +286,9 @@ fn hear<const NOTE: bool, B: Beside, V: Value>(
     if NOTE {
         fetch(cells, next);
     }
-    for j in 0..TURNS {
-        store(said.four[j].as_mut_array(), _mm256_castps256_ps128(weighted[j]));
-        said.fifth[j] = _mm_cvtss_f32(_mm256_extractf128_ps::<1>(weighted[j]));
+    for (weighted, (four, fifth)) in weighted.into_iter().zip(said.four.iter_mut().zip(&mut said.fifth)) {
+        store(four.as_mut_array(), _mm256_castps256_ps128(weighted));
+        *fifth = _mm_cvtss_f32(_mm256_extractf128_ps::<1>(weighted));
     }
     store(&mut said.coin, coin);
     store(&mut said.square, square);
