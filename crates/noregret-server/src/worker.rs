@@ -191,11 +191,11 @@ impl Worker {
     }
 
     fn snapshot(&mut self, handle: &Handle) {
+        // What could not be read back is not written; the log says how it came to this.
         if self.state.several().is_some_and(|several| !several.is_whole()) {
-            // It could not be read back; the log says how it came to this.
             return;
         }
-        let bytes = self.state.to_bytes();
+        let Some(bytes) = self.state.to_sound_bytes() else { return };
         self.snapshot_length = unpacked_length(&bytes);
         handle.log_bytes.store(0, Ordering::Relaxed);
         let _ = self.committer.send(Write::Change {

@@ -162,7 +162,7 @@ impl Engine {
         mut noted: Option<&mut Vec<f64>>,
         learn: Learn<V>,
     ) -> Result<()> {
-        limit::check(self.entry.name, self.largest_dimension(), rows)?;
+        self.make_room(rows)?;
         let mut from = 0;
         while from < rows.len() {
             let until = usize::try_from(self.blocks.until_due()).unwrap_or(usize::MAX);
@@ -180,6 +180,12 @@ impl Engine {
             from = to;
         }
         Ok(())
+    }
+
+    /// Has memory for the features of rows, or says why not.
+    fn make_room<V: Value>(&mut self, rows: Rows<'_, V>) -> Result<()> {
+        let end = limit::check(self.entry.name, self.largest_dimension(), rows)?;
+        if self.machine.room(end) { Ok(()) } else { Err(limit::no_room(self.entry, end)) }
     }
 
     /// The most features that the learner can hold, where that is less than anybody's.

@@ -269,6 +269,8 @@ pub struct Saved {
 
 /// A learner with its slots, behind one pointer: called once per block, never per feature.
 pub trait Machine: Any + Send + Sync {
+    /// Whether there is memory for features below `end`, which is taken.
+    fn room(&mut self, end: usize) -> bool;
     /// Learns rows of f32 values.
     fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
     /// Learns rows of f64 values.
@@ -328,6 +330,10 @@ pub fn boxed<L: Learner>(learner: L, bias: bool) -> Box<dyn Machine> {
 }
 
 impl<L: Learner> Machine for Boxed<L> {
+    fn room(&mut self, end: usize) -> bool {
+        self.slots.room(end)
+    }
+
     fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
     }

@@ -5,7 +5,10 @@ mod common;
 use common::claims::*;
 use common::*;
 use noregret::engine::{Config, Engine};
+use noregret::example::LabelMap;
+use noregret::example::names::NameTable;
 use noregret::loss;
+use noregret::model::{Model, Reading};
 use noregret::regret::{Comparator, Sum};
 
 const D: u32 = 5;
@@ -398,4 +401,54 @@ fn weights_at_the_end_of_the_numbers_prove_nothing_untrue() {
             }
         }
     }
+}
+
+/// One row whose label or weight is nearly as large as numbers are is learned, or refused; either way the model can be saved
+/// and read, and no class of models is named whose size is no number.
+#[test]
+fn a_row_at_the_end_of_the_numbers_leaves_a_model_of_auto_that_can_be_read() {
+    let mut learned = 0;
+    for (loss, two) in [
+        ("square", false),
+        ("absolute", false),
+        ("huber", false),
+        ("quantile", false),
+        ("poisson", false),
+        ("squared-hinge", true),
+        ("logistic", true),
+        ("hinge", true),
+    ] {
+        for features in [2_u32, 90] {
+            for (average, extreme) in [1e20, 1e33, 1e36, 1e37, 1e38, 1e39, 1e45, 1e60, 1e90]
+                .into_iter()
+                .flat_map(|extreme| [(false, extreme), (true, extreme)])
+            {
+                let mut config = Config::new("auto", loss);
+                config.average = average;
+                let mut engine = Engine::new(config).unwrap();
+                for t in 0..60_u32 {
+                    let mut block = noregret::example::Block::<f64>::new();
+                    let row = (0..features)
+                        .map(|i| (i, f64::from((t * (i + 3)) % 7) * if t == 50 { 1e-20 } else { 1.0 }));
+                    let (y, weight) = match (two, t == 40 || t == 50) {
+                        (true, false) => (if t % 3 == 0 { 1.0 } else { -1.0 }, 1.0),
+                        (true, true) => (1.0, extreme),
+                        (false, false) => (f64::from(t % 7), 1.0),
+                        (false, true) => (extreme, 1.0),
+                    };
+                    block.push(y, weight, row);
+                    learned += u32::from(engine.learn_f64(block.rows()).is_ok());
+                    if let Some(certificate) = engine.certificate() {
+                        assert!(certificate.radius.is_none_or(f64::is_finite), "{loss} {extreme:e} row {t}");
+                    }
+                }
+                let labels = if two { LabelMap::binary() } else { LabelMap::Real };
+                let model = Model { engine, reading: Reading::default(), labels, names: NameTable::new() };
+                let what = format!("{loss} {features} {extreme:e} {average}");
+                let bytes = model.to_sound_bytes().unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(Model::from_bytes(&bytes).is_ok(), "{what}: {:?}", Model::from_bytes(&bytes).err());
+            }
+        }
+    }
+    assert!(learned > 10_000, "only {learned} rows were learned");
 }

@@ -48,10 +48,19 @@ fn beside(state: &State, keys: impl Serialize) -> Value {
 impl State {
     /// Everything, as it can be read back.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.around(&self.model.to_bytes())
+    }
+
+    /// The same, if it can be read back.
+    pub fn to_sound_bytes(&self) -> Option<Vec<u8>> {
+        Some(self.around(&self.model.to_sound_bytes().ok()?))
+    }
+
+    fn around(&self, model: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         codec::put_bytes(&mut out, beside(self, self.keys.list()).to_string().as_bytes());
         self.pending.put(&mut out);
-        out.extend_from_slice(&self.model.to_bytes());
+        out.extend_from_slice(model);
         let mut packed = vec![PACKED];
         packed.extend(codec::pack(&out));
         packed

@@ -26,6 +26,10 @@ impl Certificate {
         best: f64,
         book: &Book,
     ) -> Option<Self> {
+        // Of a class without a bound nothing is known, and nothing of one whose bound is no number.
+        if comparator.radius().is_some_and(|radius| !radius.is_finite()) {
+            return None;
+        }
         // Negative when the moving model was better than every fixed one.
         Some(Self {
             comparator: comparator.name(),

@@ -1,6 +1,6 @@
 //! Labels that come late: the model has moved on since it predicted.
 
-use super::{Engine, limit};
+use super::Engine;
 use crate::error::Result;
 use crate::example::{Features, Rows};
 use crate::round::{Judge, Late};
@@ -31,7 +31,7 @@ impl Engine {
             labels: &[y],
             weights: &[weight],
         };
-        limit::check(self.entry.name, self.largest_dimension(), row)?;
+        self.make_room(row)?;
         let book = self.blocks.open();
         let mut judge = Judge {
             loss: &*self.loss,

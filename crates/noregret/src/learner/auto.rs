@@ -105,6 +105,8 @@ const RATES: [f64; DESCENTS] = [0.5, 5.0, 50.0];
 const FLATTEST: f32 = 1e-18;
 /// ... and so would those of slopes beyond this.
 const STEEPEST: f32 = 1e15;
+/// In a round in which no weight moves by more than this, none leaves its range.
+const FARTHEST: f32 = 1e20;
 /// The variance a Bayesian starts with.
 const VARIANCE: f64 = 10.0;
 
@@ -280,8 +282,21 @@ impl<R: Rule, B: Beside> Auto<R, B> {
             let rests = k < DESCENTS && slopes[k] == 0.0;
             if rests { 0.0 } else { (-u[k] * gains[k]) as f32 }
         });
+        // A unit of slope moves no descent's weight by more than one over its own slope, and no Bayesian's by more than what is
+        // known of nothing.
+        let steepest = [slopes[0].abs(), slopes[1].abs(), slopes[2].abs(), prior, prior, 1.0, 1.0, 1.0];
+        let mut far = false;
+        for k in 0..LANES {
+            let near = moves[k].abs() <= FARTHEST * steepest[k];
+            far |= !near;
+        }
+        if far {
+            // What is no number moves nothing, and no product is with an infinite one.
+            moves = moves.map(|by| if by.is_nan() { 0.0 } else { by.clamp(-f32::MAX, f32::MAX) });
+        }
         if let (Some(way), Some(covariance)) = (together, &mut self.covariance) {
-            covariance.follow(slots, -u[BAYES] * gain, &factors);
+            let by = -u[BAYES] * gain;
+            covariance.follow(slots, if by.is_nan() { 0.0 } else { by }, &factors);
             let bend = curvature[BAYES].clamp(1e-20, f64::from(STEEPEST));
             covariance.learn(bend / (1.0 + bend * way));
             moves[BAYES] = 0.0;
@@ -293,7 +308,7 @@ impl<R: Rule, B: Beside> Auto<R, B> {
 
         // Second touch: move.
         let (alpha, slow_alpha, slow_s) = (o.slope, entered, self.slow_s.as_mut_slice());
-        let mut step = Step { moves, bends, toss, alpha, slow_alpha, slow_s, factors };
+        let mut step = Step { moves, bends, toss, alpha, slow_alpha, slow_s, far, factors };
         row::follow(self.width, slots, x, &self.noted, &mut step);
         self.slow_bias += entered;
 

@@ -269,6 +269,17 @@ impl<T: Slot> Slots<T> {
         }
     }
 
+    /// Whether there is memory for features below `end`, which is taken.
+    pub fn room(&mut self, end: usize) -> bool {
+        if end > self.cells.capacity() {
+            if self.cells.try_reserve(end - self.cells.len()).is_err() {
+                return false;
+            }
+            pages::ask(self.cells.spare_capacity_mut());
+        }
+        true
+    }
+
     #[cold]
     fn enlarge(&mut self, end: usize) {
         if end > self.cells.capacity() {

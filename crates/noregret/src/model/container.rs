@@ -65,6 +65,15 @@ impl Container {
         bytes
     }
 
+    /// The first section that could not be read back, because not all of its numbers are finite.
+    pub(super) fn unsound(&self) -> Option<&str> {
+        let sound = |section: &Section| match section {
+            Section::Numbers(numbers) => numbers.iter().all(|x| x.is_finite()),
+            Section::Text(_) => true,
+        };
+        self.sections.iter().find(|(_, section)| !sound(section)).map(|(name, _)| name.as_str())
+    }
+
     /// Reads and checks everything; a message says what is wrong and what to do.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() < 8 || &bytes[..8] != MAGIC {

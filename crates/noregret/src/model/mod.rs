@@ -97,6 +97,18 @@ impl<E: Kept> ModelOf<E> {
         self.container().to_bytes()
     }
 
+    /// The same, if they can be read back: an error names the section whose numbers have left their range.
+    pub fn to_sound_bytes(&self) -> Result<Vec<u8>> {
+        let container = self.container();
+        if let Some(section) = container.unsound() {
+            return Err(Error::Diverged(format!(
+                "the model cannot be saved: `{section}` holds a number that is not finite, and what stands in its place is \
+                 left as it is; scale the labels, weights or features, or choose another learner"
+            )));
+        }
+        Ok(container.to_bytes())
+    }
+
     fn container(&self) -> Container {
         let mut sections = Sections::default();
         let mut header = self.engine.put(&mut sections);
@@ -116,9 +128,9 @@ impl<E: Kept> ModelOf<E> {
         container::can_write(path).map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 
-    /// Writes the file: whole or not at all.
+    /// Writes the file: whole or not at all, and only what can be read back.
     pub fn save(&self, path: &Path) -> Result<()> {
-        container::write_atomically(path, &self.to_bytes())
+        container::write_atomically(path, &self.to_sound_bytes()?)
             .map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 

@@ -13,7 +13,7 @@
 
 use super::super::slots::{Cell, Slots};
 use super::row::Noted;
-use super::slot::{BAYES, Beside, MEMBERS, Pool};
+use super::slot::{BAYES, Beside, HEAVIEST, MEMBERS, Pool};
 use crate::example::{Features, Value};
 
 /// The most places: a round costs the square of their number.
@@ -21,6 +21,9 @@ const MOST: usize = 64;
 /// The most entries that are gone through in all rounds together, some tenths of a second: of a short stream the
 /// covariance makes most, and a long one is read as fast as ever.
 const MUCH: u64 = 1 << 26;
+
+/// No weight moves by more than this for a unit of slope.
+const FARTHEST: f64 = 1e30;
 
 /// So many numbers are computed together, in registers.
 const WIDE: usize = 16;
@@ -203,7 +206,8 @@ impl Covariance {
             }
             *block = sums;
         }
-        let (way, mut variance, mut sound) = (way.as_flattened(), 0.0, true);
+        let way = way.as_flattened();
+        let (mut variance, mut sound) = (0.0, way.iter().all(|way| way.abs() < FARTHEST));
         for &(place, v) in &*row {
             sound &= entries[place * blocks + place / WIDE][place % WIDE] >= 0.0;
             variance += way[place] * v;
@@ -218,7 +222,7 @@ impl Covariance {
         let step = |cell: &mut Cell<Pool<B>>, way: &f64| {
             let state = &mut cell.state.state;
             let before = *state;
-            state.w[BAYES] += (by * way) as f32;
+            state.w[BAYES] = (state.w[BAYES] + (by * way) as f32).clamp(-HEAVIEST, HEAVIEST);
             if B::KEPT {
                 cell.state.beside.moved(&before, state, factors);
             }
@@ -324,7 +328,9 @@ mod tests {
         let many: Vec<f64> = (0..MOST).map(|k| k as f64).collect();
         assert!(Covariance::read(&many, &vec![0.0; (MOST + 1) * (MOST + 1)]).is_none());
         let noted = Noted::of(&[1.0, 1.0]);
-        for entries in [[-1.0, 0.0, 0.0, 5.0], [1.0, -3.0, -3.0, 1.0], [f64::NAN, 0.0, 0.0, 1.0]] {
+        for entries in
+            [[-1.0, 0.0, 0.0, 5.0], [1.0, -3.0, -3.0, 1.0], [f64::NAN, 0.0, 0.0, 1.0], [1.0, 1e31, 1e31, 1.0]]
+        {
             let mut c = Covariance::read(&[9.0], &entries).expect("a square");
             assert_eq!(c.meet(&[9], true, &noted), None, "{entries:?}");
         }

@@ -369,6 +369,8 @@ pub(super) struct Step<'a> {
     pub(super) slow_alpha: f64,
     /// The vector of the latter.
     pub(super) slow_s: &'a mut [f64],
+    /// Whether a step may lead beyond what weights may be.
+    pub(super) far: bool,
     /// What multiplies the weights in their averages.
     pub(super) factors: [f64; MEMBERS],
 }
@@ -385,7 +387,7 @@ pub(super) fn follow<B: Beside, V: Value>(
     let mut x = x;
     let mut k = 0;
     #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = width.avx2.filter(|_| !B::KEPT) {
+    if let Some(avx2) = width.avx2.filter(|_| !B::KEPT && !step.far) {
         avx2.follow(&mut slots.cells, x, noted, step);
         k = x.indices.len();
         x = Features { indices: &[], values: &[] };
@@ -407,6 +409,9 @@ pub(super) fn follow<B: Beside, V: Value>(
         let before = *state;
         state.follow(v, rates.parts(), moves, step.bends);
         state.toss(step.toss * v, bet);
+        if step.far {
+            state.settle();
+        }
         if B::KEPT {
             cell.state.beside.moved(&before, state, &step.factors);
         }

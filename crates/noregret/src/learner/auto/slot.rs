@@ -128,6 +128,13 @@ impl State {
         }
     }
 
+    /// Keeps the weights within their range, after a step that may have led beyond it.
+    pub(super) fn settle(&mut self) {
+        for w in &mut self.w {
+            *w = w.clamp(-HEAVIEST, HEAVIEST);
+        }
+    }
+
     /// The coin, which bet `bet`, came up `outcome`, within [-1, 1].
     #[inline(always)]
     pub(super) fn toss(&mut self, outcome: f32, bet: f32) {
@@ -136,6 +143,9 @@ impl State {
         self.coin[1] += outcome.abs();
     }
 }
+
+/// No weight is larger: beyond this, products and sums of them would leave f32.
+pub(super) const HEAVIEST: f32 = 1e30;
 
 /// The first four lanes of five.
 #[inline(always)]

@@ -112,12 +112,23 @@ impl Stack {
         if !(share.is_finite() && e.is_finite()) {
             return;
         }
-        for (beta, cf) in self.beta.iter_mut().zip(cf) {
-            *beta += cf * e * share;
+        let learn = |beta: &mut [f64; N], covariance: &mut [[f64; WIDE]; N]| {
+            for (beta, cf) in beta.iter_mut().zip(cf) {
+                *beta += cf * e * share;
+            }
+            for (row, a) in covariance.iter_mut().zip(cf) {
+                // All are read before any is written: else they would be computed one by one.
+                *row = std::array::from_fn(|k| row[k] - a * cf[k] * share);
+            }
+        };
+        if c == 1.0 {
+            return learn(&mut self.beta, &mut self.covariance);
         }
-        for (row, a) in self.covariance.iter_mut().zip(cf) {
-            // All are read before any is written: else they would be computed one by one.
-            *row = std::array::from_fn(|k| row[k] - a * cf[k] * share);
+        // A weight may be as large as numbers are.
+        let (mut beta, mut covariance) = (self.beta, self.covariance);
+        learn(&mut beta, &mut covariance);
+        if beta.iter().chain(covariance.as_flattened()).all(|x| x.is_finite()) {
+            (self.beta, self.covariance) = (beta, covariance);
         }
     }
 }

@@ -68,3 +68,11 @@ fn every_feature_is_entered_once() {
         assert_eq!(all(&shifted), all(&expected));
     });
 }
+
+#[test]
+fn a_table_that_there_is_no_memory_for_is_refused_and_not_begun() {
+    let mut slots = Slots::<Weight<NoMean>>::new(true);
+    assert!(slots.room(1000) && slots.cells.capacity() >= 1000 && slots.cells.is_empty());
+    assert!(!slots.room(usize::MAX / 8));
+    assert!(slots.cells.capacity() < 1_000_000 && slots.room(2000));
+}
