@@ -49,7 +49,7 @@ struct Shared<V> {
     shelf: Mutex<Shelf<V>>,
     /// An item came, or a worker died.
     filled: Condvar,
-    /// An item was taken, or all is to stop.
+    /// Enough items were taken for reading to go on, or all is to stop.
     emptied: Condvar,
     /// A chunk was offered, or nobody reads any more, or all is to stop.
     offered: Condvar,
@@ -75,6 +75,8 @@ struct Shelf<V> {
     waiting: bool,
     /// Whether somebody reads.
     reading: bool,
+    /// Whether whoever reads waits for room.
+    full: bool,
     /// The number of what is read next, and whether to read it is quick: see [`Feed::is_quick`].
     unread: u64,
     quick: bool,
@@ -136,8 +138,13 @@ impl<V: Number> Workers<V> {
             let next = shelf.next;
             if let Some(item) = shelf.items.remove(&next) {
                 shelf.next += 1;
+                // To sleep and be woken for each chunk costs more than to read on when half of them were taken.
+                let roomy = shelf.unread <= shelf.next + shared.window / 2;
+                let wanted = roomy && std::mem::take(&mut shelf.full);
                 drop(shelf);
-                shared.emptied.notify_all();
+                if wanted {
+                    shared.emptied.notify_one();
+                }
                 return Some(item);
             }
             if shelf.broken {
@@ -316,6 +323,7 @@ impl<V: Number> Shared<V> {
     fn room(&self, wait: bool, helper: &mut Helper<V>) -> Option<(u64, Block<V>, Vec<u8>)> {
         let mut shelf = lock(&self.shelf);
         while wait && !shelf.stopped && shelf.unread >= shelf.next + self.window {
+            shelf.full = true;
             shelf = self.emptied.wait(shelf).unwrap_or_else(PoisonError::into_inner);
         }
         // The taker has better things to do as soon as its block is there.
