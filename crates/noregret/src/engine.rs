@@ -26,7 +26,7 @@ use crate::regret::ledger::Extra;
 use crate::regret::risk::{self, Risk};
 use crate::regret::{Blocks, Book, Comparator, Ledger};
 use crate::report::Tally;
-use crate::round::{Diverged, Judge, Machine, Rounds, Vector};
+use crate::round::{Judge, Machine, Refused, Rounds, Vector};
 use average::AVERAGED;
 pub(crate) use late::LATE;
 use passes::FirstPass;
@@ -64,8 +64,7 @@ pub struct Engine {
 }
 
 /// How a machine learns rows of one type of values.
-type Learn<V> =
-    fn(&mut (dyn Machine + 'static), Rows<'_, V>, &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
+type Learn<V> = fn(&mut (dyn Machine + 'static), Rows<'_, V>, &mut Judge<'_>) -> Result<(), (usize, Refused)>;
 
 impl Engine {
     /// A model that has seen nothing.
@@ -162,7 +161,7 @@ impl Engine {
         mut noted: Option<&mut Vec<f64>>,
         learn: Learn<V>,
     ) -> Result<()> {
-        self.make_room(rows)?;
+        limit::check(self.entry.name, self.largest_dimension(), rows)?;
         let mut from = 0;
         while from < rows.len() {
             let until = usize::try_from(self.blocks.until_due()).unwrap_or(usize::MAX);
@@ -182,19 +181,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Has memory for the features of rows, or says why not.
-    fn make_room<V: Value>(&mut self, rows: Rows<'_, V>) -> Result<()> {
-        let end = limit::check(self.entry.name, self.largest_dimension(), rows)?;
-        if self.machine.room(end) { Ok(()) } else { Err(limit::no_room(self.entry, end)) }
-    }
-
     /// The most features that the learner can hold, where that is less than anybody's.
     fn largest_dimension(&self) -> Option<u32> {
         self.machine.largest_dimension().or(self.entry.largest_dimension)
     }
 
-    fn explain(&self, done: Result<(), (usize, Diverged)>) -> Result<()> {
-        done.map_err(|(_, diverged)| {
+    fn explain(&self, done: Result<(), (usize, Refused)>) -> Result<()> {
+        done.map_err(|(_, refused)| {
             let remedy = match self.entry {
                 e if e.parameters.iter().any(|p| p.name == "eta") => "a smaller --eta, or ",
                 e if e.penalised => "a larger --l2, or ",
@@ -202,18 +195,23 @@ impl Engine {
             };
             let example = 1 + if self.pass == 1 { self.examples() } else { self.pass_examples() };
             let pass = if self.pass == 1 { String::new() } else { format!(" of pass {}", self.pass) };
-            if diverged.z.abs() <= 1e6 {
+            let (z, loss) = match refused {
+                Refused::Diverged { z, loss } => (z, loss),
+                Refused::NoRoom { end } => {
+                    return limit::no_room(self.entry, end, &format!("example {example}{pass}"));
+                }
+            };
+            if z.abs() <= 1e6 {
                 return Error::Diverged(format!(
-                    "example {example}{pass} is too large to learn from: prediction {:.3e}, loss {:.3e}, and \
-                     the gradient's square leaves the range of f64; scale its label, weight or features",
-                    diverged.z, diverged.loss
+                    "example {example}{pass} is too large to learn from: prediction {z:.3e}, loss {loss:.3e}, and \
+                     the gradient's square leaves the range of f64; scale its label, weight or features"
                 ));
             }
             Error::Diverged(format!(
                 "the learner diverged at example {example}{pass}: prediction {:.3e}, loss {:.3e}; choose {}{}\
                  scale the features",
-                diverged.z,
-                diverged.loss,
+                z,
+                loss,
                 remedy,
                 if self.machine.ball(1.0).is_some() {
                     ""

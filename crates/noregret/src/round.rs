@@ -39,13 +39,21 @@ pub struct Entered {
     pub model: Option<f64>,
 }
 
-/// A number left the range of f64.
+/// Why a row is not learned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Diverged {
-    /// The prediction.
-    pub z: f64,
-    /// Its loss.
-    pub loss: f64,
+pub enum Refused {
+    /// A number left the range of f64.
+    Diverged {
+        /// The prediction.
+        z: f64,
+        /// Its loss.
+        loss: f64,
+    },
+    /// There is no memory for its features.
+    NoRoom {
+        /// One more than the largest of them.
+        end: usize,
+    },
 }
 
 /// Squares below this may have lost what matters to the ends of f64.
@@ -57,14 +65,14 @@ pub(crate) fn noticed<V: Value>(norm_squared: f64, slope: f64, x: Features<'_, V
     if norm_squared < SMALL && slope != 0.0 { x.small_norm_squared() } else { norm_squared }
 }
 
-/// The protocol, for one learner and one run of rows. On divergence nothing of that row is entered;
+/// The protocol, for one learner and one run of rows. Of a row that is refused nothing is entered;
 /// the number of rows done is returned with the error.
 pub fn learn<L: Learner, V: Value>(
     learner: &mut L,
     slots: &mut Slots<L::Slot>,
     rows: Rows<'_, V>,
     judge: &mut Judge<'_>,
-) -> Result<(), (usize, Diverged)> {
+) -> Result<(), (usize, Refused)> {
     // Where a loss is flat, its slope is 0 in most rounds of a good model: there the row's rough length comes with the
     // prediction, by the values that are at hand.
     let kink = judge.loss.kink(1.0);
@@ -78,6 +86,13 @@ pub fn learn<L: Learner, V: Value>(
     done
 }
 
+/// Has memory for a row's features, or says that there is none, before it would be wanted.
+#[inline(always)]
+fn make_room<T: Slot, V: Value>(slots: &mut Slots<T>, x: Features<'_, V>) -> Result<(), Refused> {
+    let end = x.end();
+    if slots.room(end) { Ok(()) } else { Err(Refused::NoRoom { end }) }
+}
+
 /// The rounds, which may be waiting to be entered when it ends.
 #[inline(never)]
 fn play<L: Learner, V: Value, const FLAT: bool>(
@@ -85,7 +100,7 @@ fn play<L: Learner, V: Value, const FLAT: bool>(
     slots: &mut Slots<L::Slot>,
     rows: Rows<'_, V>,
     judge: &mut Judge<'_>,
-) -> Result<(), (usize, Diverged)> {
+) -> Result<(), (usize, Refused)> {
     let floored = judge.loss.floored();
     let bias = if slots.bias.is_some() { 1.0 } else { 0.0 };
     // The longest row entered so far, bias apart. A row's own length is wanted where it has a slope (or
@@ -93,6 +108,7 @@ fn play<L: Learner, V: Value, const FLAT: bool>(
     let mut longest = 0.0;
     for k in 0..rows.len() {
         let row = rows.row(k);
+        make_room(slots, row.x).map_err(|refused| (k, refused))?;
         let next = if L::FETCHES && k + 1 < rows.len() { rows.row(k + 1).x.indices } else { &[] };
         // Else most rounds have a slope, and the length is wanted.
         let (z, rough, length) = if FLAT {
@@ -107,7 +123,7 @@ fn play<L: Learner, V: Value, const FLAT: bool>(
         if FLAT && slope == 0.0 && loss == 0.0 && V::surely_at_most(rough, row.x.values.len(), longest) {
             judge
                 .enter_quiet(z, row.y, row.weight, learner.norm_squared())
-                .map_err(|diverged| (k, diverged))?;
+                .map_err(|refused| (k, refused))?;
             if row.weight > 0.0 {
                 let Row { y, weight, .. } = row;
                 let outcome = Outcome { z, now: z, y, weight, slope: 0.0, norm_squared: 0.0 };
@@ -126,7 +142,7 @@ fn play<L: Learner, V: Value, const FLAT: bool>(
         let entered = noticed(norm_squared, slope, row.x);
         judge
             .enter(Entered { z, y, weight, loss, slope, floor, norm_squared: entered, model })
-            .map_err(|diverged| (k, diverged))?;
+            .map_err(|refused| (k, refused))?;
         if weight > 0.0 {
             learner.update(
                 slots,
@@ -158,8 +174,9 @@ pub fn learn_late<L: Learner, V: Value>(
     slots: &mut Slots<L::Slot>,
     round: Late<'_, V>,
     judge: &mut Judge<'_>,
-) -> Result<(), Diverged> {
+) -> Result<(), Refused> {
     let Late { x, z, y, weight } = round;
+    make_room(slots, x)?;
     let now = learner.foresee(slots, x);
     let Told { value: loss, slope } = judge.begun(z, y);
     let floor = judge.loss.floor(y);
@@ -269,14 +286,12 @@ pub struct Saved {
 
 /// A learner with its slots, behind one pointer: called once per block, never per feature.
 pub trait Machine: Any + Send + Sync {
-    /// Whether there is memory for features below `end`, which is taken.
-    fn room(&mut self, end: usize) -> bool;
     /// Learns rows of f32 values.
-    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Refused)>;
     /// Learns rows of f64 values.
-    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)>;
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Refused)>;
     /// Learns a row whose label came late.
-    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Diverged>;
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Refused>;
     /// Predicts one row of f32 values.
     fn predict_f32(&self, x: Features<'_, f32>) -> f64;
     /// Predicts one row of f64 values.
@@ -330,19 +345,15 @@ pub fn boxed<L: Learner>(learner: L, bias: bool) -> Box<dyn Machine> {
 }
 
 impl<L: Learner> Machine for Boxed<L> {
-    fn room(&mut self, end: usize) -> bool {
-        self.slots.room(end)
-    }
-
-    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)> {
+    fn learn_f32(&mut self, rows: Rows<'_, f32>, judge: &mut Judge<'_>) -> Result<(), (usize, Refused)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
     }
 
-    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Diverged)> {
+    fn learn_f64(&mut self, rows: Rows<'_, f64>, judge: &mut Judge<'_>) -> Result<(), (usize, Refused)> {
         learn(&mut self.learner, &mut self.slots, rows, judge)
     }
 
-    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Diverged> {
+    fn learn_late(&mut self, round: Late<'_, f64>, judge: &mut Judge<'_>) -> Result<(), Refused> {
         learn_late(&mut self.learner, &mut self.slots, round, judge)
     }
 

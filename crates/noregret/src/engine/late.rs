@@ -1,6 +1,6 @@
 //! Labels that come late: the model has moved on since it predicted.
 
-use super::Engine;
+use super::{Engine, limit};
 use crate::error::Result;
 use crate::example::{Features, Rows};
 use crate::round::{Judge, Late};
@@ -31,7 +31,7 @@ impl Engine {
             labels: &[y],
             weights: &[weight],
         };
-        self.make_room(row)?;
+        limit::check(self.entry.name, self.largest_dimension(), row)?;
         let book = self.blocks.open();
         let mut judge = Judge {
             loss: &*self.loss,
@@ -41,7 +41,7 @@ impl Engine {
             noted: None,
         };
         let done =
-            self.machine.learn_late(Late { x, z, y, weight }, &mut judge).map_err(|diverged| (0, diverged));
+            self.machine.learn_late(Late { x, z, y, weight }, &mut judge).map_err(|refused| (0, refused));
         self.explain(done)?;
         self.late += 1;
         self.end_block();

@@ -5,23 +5,24 @@ use crate::error::{Error, Result, UsageError};
 use crate::example::{Rows, Value};
 use crate::learner::Entry;
 
-/// One more than the largest feature of rows, unless the learner cannot hold it.
-pub(super) fn check<V: Value>(learner: &str, largest: Option<u32>, rows: Rows<'_, V>) -> Result<usize> {
+/// Refuses rows with a feature beyond what the learner can hold.
+pub(super) fn check<V: Value>(learner: &str, largest: Option<u32>, rows: Rows<'_, V>) -> Result<()> {
+    let Some(limit) = largest else { return Ok(()) };
     let end = rows.iter().map(|r| r.x.end()).max().unwrap_or(0);
-    if let Some(limit) = largest.filter(|&limit| end > limit as usize) {
+    if end > limit as usize {
         return Err(Error::Usage(UsageError(format!(
             "learner `{learner}` as it is set up holds at most {limit} features, and the input has a feature \
              {end} (counted from 1): choose another learner, or fold the features with --bits"
         ))));
     }
-    Ok(end)
+    Ok(())
 }
 
 /// There is no memory for so many features.
-pub(super) fn no_room(learner: &Entry, end: usize) -> Error {
+pub(super) fn no_room(learner: &Entry, end: usize, row: &str) -> Error {
     let bytes = end as u64 * learner.bytes_per_feature.0 as u64;
     Error::Usage(UsageError(format!(
-        "there is no memory for a table of {end} features, about {} GB with learner `{}`: fold the features into fewer \
+        "{row}: there is no memory for a table of {end} features, about {} GB with learner `{}`: fold the features into fewer \
          places with a smaller --bits, or choose a learner that keeps fewer bytes a feature (`noregret learners`)",
         bytes.div_ceil(1_000_000_000),
         learner.name

@@ -270,14 +270,18 @@ impl<T: Slot> Slots<T> {
     }
 
     /// Whether there is memory for features below `end`, which is taken.
+    #[inline(always)]
     pub fn room(&mut self, end: usize) -> bool {
-        if end > self.cells.capacity() {
-            if self.cells.try_reserve(end - self.cells.len()).is_err() {
-                return false;
-            }
+        end <= self.cells.capacity() || self.more_room(end)
+    }
+
+    #[cold]
+    fn more_room(&mut self, end: usize) -> bool {
+        let there = self.cells.try_reserve(end - self.cells.len()).is_ok();
+        if there {
             pages::ask(self.cells.spare_capacity_mut());
         }
-        true
+        there
     }
 
     #[cold]

@@ -81,6 +81,7 @@ impl Ovr {
         learn: impl Fn(&mut Engine, Rows<'_, V>, &mut Vec<f64>) -> Result<()>,
     ) -> Result<(), (usize, Error)> {
         let mut failed = None;
+        let before = self.any().pass_examples();
         for (k, engine) in self.classes.iter_mut().chain(&mut self.unseen).enumerate() {
             let place = k as f64;
             self.signs.clear();
@@ -93,7 +94,7 @@ impl Ovr {
         }
         let Some((k, error)) = failed else { return Ok(()) };
         // What was refused before a row was learned leaves the first class, and so all, where they were.
-        if k > 0 || matches!(error, Error::Diverged(_)) {
+        if k > 0 || matches!(error, Error::Diverged(_)) || self.any().pass_examples() != before {
             self.broken = Some(k);
         }
         Err((0, error))

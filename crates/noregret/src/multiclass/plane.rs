@@ -46,14 +46,20 @@ impl Plane {
         self.features.len() / self.stride
     }
 
-    /// One class more, all its numbers 0.
-    pub(crate) fn grow(&mut self) {
-        self.classes += 1;
-        if self.classes <= self.stride {
-            return;
+    /// One class more, all its numbers 0; or whether there is no memory for it, and all is as it was.
+    #[must_use]
+    pub(crate) fn grow(&mut self) -> bool {
+        if self.classes < self.stride {
+            self.classes += 1;
+            return true;
         }
         let (old, new) = (self.stride, self.stride * 2);
-        let mut features = vec![0.0; self.dimension() * new];
+        let mut features = Vec::new();
+        let Some(length) = self.dimension().checked_mul(new) else { return false };
+        if features.try_reserve_exact(length).is_err() {
+            return false;
+        }
+        features.resize(length, 0.0);
         for (to, from) in features.chunks_exact_mut(new).zip(self.features.chunks_exact(old)) {
             to[..old].copy_from_slice(from);
         }
@@ -62,9 +68,25 @@ impl Plane {
             bias.resize(new, 0.0);
         }
         self.stride = new;
+        self.classes += 1;
+        true
     }
 
-    /// Room for `d` features.
+    /// The class that joined last, of which nothing was learned, leaves again.
+    pub(crate) fn shrink(&mut self) {
+        self.classes -= 1;
+    }
+
+    /// Whether there is memory for `d` features, which is taken.
+    #[must_use]
+    pub(crate) fn room(&mut self, d: usize) -> bool {
+        d <= self.dimension() || {
+            let length = d.checked_mul(self.stride);
+            length.is_some_and(|length| self.features.try_reserve(length - self.features.len()).is_ok())
+        }
+    }
+
+    /// Has `d` features.
     pub(crate) fn reach(&mut self, d: usize) {
         if d > self.dimension() {
             self.features.resize(d * self.stride, 0.0);
@@ -141,14 +163,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_plane_that_there_is_no_memory_for_is_refused_and_stays() {
+        let mut plane = Plane::new(true);
+        assert!(plane.grow() && plane.grow() && plane.grow());
+        assert!(plane.room(10) && plane.dimension() == 0);
+        assert!(!plane.room(usize::MAX / 32) && !plane.room(usize::MAX));
+        plane.reach(2);
+        assert_eq!((plane.classes(), plane.dimension(), plane.iter().count()), (3, 2, 9));
+        plane.shrink();
+        assert!(plane.grow());
+        assert_eq!((plane.classes(), plane.iter().count()), (3, 9));
+    }
+
+    #[test]
     fn classes_and_features_may_come_in_any_order() {
         let x = Features { indices: &[0, 2], values: &[2.0f32, -1.0] };
         let mut plane = Plane::new(true);
-        plane.grow();
+        assert!(plane.grow());
         plane.reach(3);
         plane.add(x, &[1.5]);
-        plane.grow();
-        plane.grow();
+        assert!(plane.grow());
+        assert!(plane.grow());
         plane.reach(5);
         plane.add(x, &[0.0, 1.0, -1.0]);
         plane.add_to(2, Features { indices: &[4], values: &[1.0f32] }, 0.5);

@@ -260,6 +260,9 @@ impl Stacked {
         [dots, z, alpha]: &mut [Vec<f64>; 3],
     ) -> Result<()> {
         let (judged, slope_squared, norm_squared) = self.judged(x, y, weight, z, alpha)?;
+        if !(self.v.room(x.end()) && self.s.as_mut().is_none_or(|s| s.room(x.end()))) {
+            return Err(self.no_room(x.end()));
+        }
         let square = slope_squared * norm_squared;
         self.pass_examples += 1;
         let counted = self.pass == 1;
@@ -300,6 +303,15 @@ impl Stacked {
         }
         self.rule.follow(&mut self.scalars, square);
         Ok(())
+    }
+
+    /// There is no memory for so many features, or for one class more.
+    fn no_room(&self, features: usize) -> Error {
+        Error::Usage(UsageError(format!(
+            "there is no memory for a table of {features} features and more than {} classes: fold the features into fewer places \
+             with a smaller --bits, or give labels fewer names",
+            self.v.classes().saturating_sub(1)
+        )))
     }
 
     /// What the rule says of the scores, the squares of the slopes' and the row's lengths; or that the row is too large.
@@ -387,8 +399,13 @@ impl Scheme for Stacked {
     }
 
     fn grow(&mut self) -> Result<()> {
-        self.v.grow();
-        self.s.iter_mut().for_each(Plane::grow);
+        if !self.v.grow() {
+            return Err(self.no_room(self.v.dimension()));
+        }
+        if !self.s.as_mut().is_none_or(Plane::grow) {
+            self.v.shrink();
+            return Err(self.no_room(self.v.dimension()));
+        }
         Ok(())
     }
 

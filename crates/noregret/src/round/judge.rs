@@ -1,7 +1,7 @@
 //! The learner-independent half of a round: what the loss says of the prediction, and its entry in the
 //! ledger and the counts.
 
-use super::{Diverged, Entered, Rounds};
+use super::{Entered, Refused, Rounds};
 use crate::loss::{Loss, Told};
 use crate::regret::Book;
 use crate::report::Tally;
@@ -41,14 +41,14 @@ impl Judge<'_> {
     /// Takes a round for the ledger and the counts, its loss as [`Judge::begun`] told it; or nothing of it, if a number leaves
     /// the range of f64. It is in them after [`Judge::finish`].
     #[inline(always)]
-    pub(super) fn enter(&mut self, round: Entered) -> Result<(), Diverged> {
+    pub(super) fn enter(&mut self, round: Entered) -> Result<(), Refused> {
         let Entered { z, weight, loss, slope, norm_squared, .. } = round;
         let alpha = weight * slope;
         let sizes = z.abs() + (weight * loss).abs() + (alpha * z).abs() + alpha * alpha * norm_squared;
         // A NaN is not below anything either.
         let fits = sizes <= LARGEST;
         if !fits {
-            return Err(Diverged { z, loss: self.loss.value(z, round.y) });
+            return Err(Refused::Diverged { z, loss: self.loss.value(z, round.y) });
         }
         self.wait(round);
         Ok(())
@@ -62,12 +62,12 @@ impl Judge<'_> {
         y: f64,
         weight: f64,
         model: Option<f64>,
-    ) -> Result<(), Diverged> {
+    ) -> Result<(), Refused> {
         let (loss, slope, floor, norm_squared) = (0.0, 0.0, 0.0, 0.0);
         // A weight that is not finite makes a NaN of the loss.
         let fits = z.abs() + weight * loss <= LARGEST;
         if !fits {
-            return Err(Diverged { z, loss });
+            return Err(Refused::Diverged { z, loss });
         }
         self.wait(Entered { z, y, weight, loss, slope, floor, norm_squared, model });
         Ok(())

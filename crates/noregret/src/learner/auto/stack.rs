@@ -112,24 +112,27 @@ impl Stack {
         if !(share.is_finite() && e.is_finite()) {
             return;
         }
-        let learn = |beta: &mut [f64; N], covariance: &mut [[f64; WIDE]; N]| {
-            for (beta, cf) in beta.iter_mut().zip(cf) {
-                *beta += cf * e * share;
-            }
-            for (row, a) in covariance.iter_mut().zip(cf) {
-                // All are read before any is written: else they would be computed one by one.
-                *row = std::array::from_fn(|k| row[k] - a * cf[k] * share);
-            }
-        };
         if c == 1.0 {
-            return learn(&mut self.beta, &mut self.covariance);
+            return learn(&mut self.beta, &mut self.covariance, cf, e, share);
         }
         // A weight may be as large as numbers are.
         let (mut beta, mut covariance) = (self.beta, self.covariance);
-        learn(&mut beta, &mut covariance);
+        learn(&mut beta, &mut covariance, cf, e, share);
         if beta.iter().chain(covariance.as_flattened()).all(|x| x.is_finite()) {
             (self.beta, self.covariance) = (beta, covariance);
         }
+    }
+}
+
+/// `beta += C f e share` and `C -= C f f'C share`.
+#[inline(always)]
+fn learn(beta: &mut [f64; N], covariance: &mut [[f64; WIDE]; N], cf: &[f64; WIDE], e: f64, share: f64) {
+    for (beta, cf) in beta.iter_mut().zip(cf) {
+        *beta += cf * e * share;
+    }
+    for (row, a) in covariance.iter_mut().zip(cf) {
+        // All are read before any is written: else they would be computed one by one.
+        *row = std::array::from_fn(|k| row[k] - a * cf[k] * share);
     }
 }
 
