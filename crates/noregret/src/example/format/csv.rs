@@ -10,6 +10,7 @@ mod header;
 pub(super) use header::columns;
 
 use memchr::{memchr, memchr_iter};
+use std::cell::Cell;
 
 use super::{Decoder, Entry, Found, Scratch, jsonl, vw};
 use crate::example::digits::{self, Written};
@@ -198,22 +199,28 @@ impl Splitter {
 impl Csv {
     fn rows<V: Number>(&self, chunk: &[u8], block: &mut Block<V>, scratch: &mut Scratch<V>) -> Found {
         let (mut splitter, mut buffer) = (Splitter::default(), Vec::new());
+        let bare = Cell::new(true);
         let found = text::records(
             chunk,
             self.skip,
             block,
             scratch,
-            |chunk, from| splitter.split(chunk, from),
-            |text, length, row| self.read(text, length, row, &mut buffer),
+            |chunk, from| {
+                let found = splitter.split(chunk, from);
+                bare.set(splitter.quote >= found.0);
+                found
+            },
+            |text, length, row| self.read((text, length), bare.get(), row, &mut buffer),
         );
         // The header was asked about names already.
         Found { met: u64::MAX, ..found }
     }
 
+    /// Reads the record of that length which a text begins with; `bare` if there is no quote in it.
     fn read<V: Number>(
         &self,
-        text: &[u8],
-        length: usize,
+        (text, length): (&[u8], usize),
+        bare: bool,
         row: &mut Row<'_, V>,
         buffer: &mut Vec<u8>,
     ) -> Result<Option<Head>, Fault> {
@@ -222,7 +229,7 @@ impl Csv {
             return Ok(None);
         }
         let mut head = Head { label: Label::Missing, label_at: 0, weight: 1.0 };
-        let read = if memchr(b'"', record).is_none() {
+        let read = if bare {
             match self.separator {
                 b'\t' => self.plain::<V, b'\t'>(text, length, row, &mut head),
                 b';' => self.plain::<V, b';'>(text, length, row, &mut head),
@@ -274,6 +281,13 @@ impl Csv {
             });
             if let Some((value, end)) = usual {
                 run.push(place, value, row);
+                at += end + 1;
+                continue;
+            }
+            if matches!(role, Role::Label)
+                && let Some((value, end)) = usual_label::<SEPARATOR>(&text[at..])
+            {
+                (head.label, head.label_at) = (Label::Number(value), at);
                 at += end + 1;
                 continue;
             }
@@ -416,6 +430,17 @@ impl Csv {
         let Row { parts, text, .. } = row;
         parts.add(factors, (index, V::ONE), false, |name| name.extend_from_slice(text));
         Ok(())
+    }
+}
+
+/// A label as most are written, and where the separator behind it is.
+#[inline(always)]
+fn usual_label<const SEPARATOR: u8>(text: &[u8]) -> Option<(f64, usize)> {
+    match *text {
+        [b'-', b'1', end, ..] if end == SEPARATOR => Some((-1.0, 2)),
+        [b'1', end, ..] if end == SEPARATOR => Some((1.0, 1)),
+        [b'0', end, ..] if end == SEPARATOR => Some((0.0, 1)),
+        _ => None,
     }
 }
 
