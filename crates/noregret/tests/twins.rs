@@ -76,7 +76,7 @@ fn a_twin_follows_a_table_that_outgrows_its_covariance() {
     let config = noregret::engine::Config::new("auto", "logistic");
     let [mut first, mut second] = [(), ()].map(|()| Engine::new(config.clone()).unwrap());
     let mut again = 0;
-    for k in 0..12u32 {
+    for k in 0..24u32 {
         let rows: Vec<common::Row> = (0..30u32)
             .map(|i| {
                 let n = 30 * k + i;
@@ -93,5 +93,5 @@ fn a_twin_follows_a_table_that_outgrows_its_covariance() {
         std::mem::swap(&mut first, &mut second);
     }
     assert_eq!(again, 1);
-    assert!(first.dimension() > 64 && bytes(first) == bytes(second));
+    assert!(first.dimension() > 128 && bytes(first) == bytes(second));
 }

@@ -21,7 +21,7 @@
 //! stay within the labels seen. `auto/mixing.rs` makes one prediction of the six, `auto/rule.rs` has
 //! what depends on the loss.
 //!
-//! State: 64 bytes a feature beside `S`; for at most 63 features a covariance besides, of up to 32 KB. Cost: O(nonzeros) a
+//! State: 64 bytes a feature beside `S`; for at most 127 features a covariance besides, of up to 128 KB. Cost: O(nonzeros) a
 //! round, three touches of the same cache line; with the covariance O(d^2).
 //!
 //! Ledgers: the mixture's, and that of the slow descent: the member that moves least proves most about

@@ -17,7 +17,7 @@ use super::slot::{BAYES, Beside, HEAVIEST, MEMBERS, Pool};
 use crate::example::{Features, Value};
 
 /// The most places: a round costs the square of their number.
-const MOST: usize = 64;
+const MOST: usize = 128;
 /// The most entries that are gone through in all rounds together, some tenths of a second: of a short stream the
 /// covariance makes most, and a long one is read as fast as ever.
 const MUCH: u64 = 1 << 26;
@@ -86,7 +86,7 @@ impl Covariance {
     }
 
     fn door(index: u32) -> usize {
-        (index.wrapping_mul(0x9e37_79b1) >> 24) as usize % DOORS
+        (index.wrapping_mul(0x9e37_79b1) >> 16) as usize % DOORS
     }
 
     /// The place of a feature.
@@ -305,7 +305,10 @@ mod tests {
         for k in 3..MOST {
             assert_eq!(c.join(256 * k as u32), Some(k));
         }
-        assert_eq!((c.join(5), c.place(700), c.place(256 * 40), c.place(5)), (None, Some(1), Some(40), None));
+        assert_eq!(
+            (c.join(5), c.place(700), c.place(256 * 120), c.place(5)),
+            (None, Some(1), Some(120), None)
+        );
     }
 
     #[test]
