@@ -65,7 +65,7 @@ pub(crate) fn average(py: Python<'_>, parts: Vec<PyRef<'_, Learner>>) -> PyResul
             reading = common(reading, &model.reading)?;
             labels = both(labels, &model.labels)?;
             for (index, name) in model.names.iter() {
-                names.insert(index, name.into());
+                names.insert(index, name);
             }
         }
         Ok(Learner::of(AnyModel { engine: Pupil::One(Box::new(engine)), reading, labels, names }))

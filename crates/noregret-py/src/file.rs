@@ -137,7 +137,7 @@ pub(crate) fn learn(
         let mut state = learner.write();
         let model = &mut state.model;
         for (index, name) in reader.names().iter() {
-            model.names.insert(index, name.into());
+            model.names.insert(index, name);
         }
         if checked && let Some(space) = Space::of(&model.reading) {
             let _ = learner.space.set(space);

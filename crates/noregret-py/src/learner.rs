@@ -144,7 +144,7 @@ impl Learner {
                 }
                 Made::Wide(block, fresh) => {
                     for (index, name) in fresh {
-                        names.insert(*index, name.clone());
+                        names.insert(*index, name);
                     }
                     *nonzeros += block.values.len() as u64;
                     engine.learn_f64(Rows { labels: &y, weights, ..block.rows() })

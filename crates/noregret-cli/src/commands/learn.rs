@@ -352,9 +352,9 @@ impl Learning {
         }
         if self.examples > 0 {
             if names.is_empty() {
-                names = self.reader.names().clone();
+                names = self.reader.take_names();
             } else {
-                names.extend(self.reader.names().iter().map(|(index, name)| (index, name.into())));
+                names.extend(self.reader.names().iter());
             }
             self.reader.format_name().unwrap_or("").clone_into(&mut reading.format);
             reading.schema = self.reader.schema().clone();

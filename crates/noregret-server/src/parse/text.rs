@@ -151,7 +151,7 @@ impl Reader {
             return Err(refuse(line, &format!("{found}, which is all that is allowed: use a shorter name")));
         }
         let mut block = Block::<f64>::new();
-        let Found { lines, mut names, problem, .. } =
+        let Found { lines, names, problem, .. } =
             self.decoder.decode_f64(&chunk[start..], &mut block, &mut self.scratch);
         let line = self.line;
         self.line += lines;
@@ -171,20 +171,23 @@ impl Reader {
             .at(row));
         }
         block.own();
+        let mut columns = Vec::new();
+        let mut before = 0;
         if let Some(places) = &self.hashed {
-            for (index, _) in &mut names {
-                *index -= places.len() as u32;
-            }
-            names.append(&mut self.names);
+            before = places.len() as u32;
+            columns = std::mem::take(&mut self.names);
             block = rehashed(block, places, self.limit, &mut self.scratch)
                 .map_err(|(row, message)| refuse(line, &message).at(row))?;
         }
         let mut room = room_for_names(chunk.len());
-        names.retain(|(_, name)| {
+        let names = names.iter().map(|(index, name)| (index - before, name));
+        let names = names.chain(columns.iter().map(|(place, name)| (*place, &**name)));
+        let names = names.filter(|(_, name)| {
             let fits = name.len() <= room;
             room -= if fits { name.len() } else { 0 };
             fits
         });
+        let names = names.map(|(index, name)| (index, name.into())).collect();
         Ok(Some(Parsed { block, space: Some(self.space), names, predict: false, id: None }))
     }
 }

@@ -61,7 +61,7 @@ impl State {
         self.forget_strangers();
         self.settle(space);
         for (index, name) in names {
-            self.model.names.insert(index, name);
+            self.model.names.insert(index, &name);
         }
         steps.push(Step::Rows(block, learned as usize));
         if let Err(error) = done {
@@ -87,7 +87,7 @@ impl State {
         }
         self.settle(space);
         for (index, name) in names {
-            self.model.names.insert(index, name);
+            self.model.names.insert(index, &name);
         }
         let most = self.most_classes;
         let Some(engine) = Arc::get_mut(&mut self.model.engine.0) else { return Err(shared()) };

@@ -37,16 +37,21 @@ pub(super) trait Work {
 
 /// What is done in other ways on other processors.
 pub(super) trait Lanes: Copy {
-    /// One bit for each byte that may end a word of VW text: a colon, a bar, a space or anything below it.
-    fn stops(self, block: &[u8; BLOCK]) -> u64;
+    /// The places of bytes that may end a word of VW text, from the first byte's on: a colon, a bar, a space or anything below it. Says
+    /// how many there are; whatever is written behind them says nothing.
+    fn stops(self, block: &[u8; BLOCK], first: u16, places: &mut [u16; BLOCK]) -> usize;
+
+    /// How many bytes are between places that ascend, of each two the first in the lowest byte and the second in the next one; 255 is that
+    /// many or more.
+    fn lengths(self, places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP];
 
     /// The hashes of names ([`murmur3_words`]), and those that begin with a digit. A name is the first bytes of its sixteen, whatever comes
     /// after them; in the lowest byte of its length is how many, usually from 1 to 15. Where there are but `few`, only the first half of the
     /// group counts.
     fn hashes(self, names: &Sixteens, lengths: &[u32; GROUP], seed: u32, few: bool) -> Words;
 
-    /// Values in millionths, with the highest bit set where they are negative, and those that are 0. In the second byte of a length
-    /// is how many bytes follow the colon that a value begins with: usually perhaps a minus, then a digit, perhaps a point and up to 6 digits,
+    /// Values in millionths, with the highest bit set where they are negative, and those that are 0. Usually a value begins with a colon. In
+    /// the second byte of a length is how many bytes follow it: usually perhaps a minus, then a digit, perhaps a point and up to 6 digits,
     /// and behind them a space or the end of a line.
     fn numbers(self, values: &Sixteens, lengths: &[u32; GROUP], few: bool) -> Words;
 
@@ -93,6 +98,23 @@ pub(super) struct Words {
     pub(super) unusual: u32,
 }
 
+/// The places of the bits that are 1, and how many there are.
+#[inline(always)]
+fn list(mut bits: u64, first: u16, places: &mut [u16; BLOCK]) -> usize {
+    let count = bits.count_ones() as usize;
+    // Always some of them together: how many there are is hard to guess.
+    for (k, some) in places.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        for place in some {
+            *place = first.wrapping_add(bits.trailing_zeros() as u16);
+            bits &= bits.wrapping_sub(1);
+        }
+        if count <= 8 * (k + 1) {
+            break;
+        }
+    }
+    count
+}
+
 /// How many of a group count.
 #[inline(always)]
 fn counting(few: bool) -> usize {
@@ -105,7 +127,7 @@ pub(super) struct Portable;
 
 impl Lanes for Portable {
     #[inline(always)]
-    fn stops(self, block: &[u8; BLOCK]) -> u64 {
+    fn stops(self, block: &[u8; BLOCK], first: u16, places: &mut [u16; BLOCK]) -> usize {
         let mut stops = 0;
         for (k, bytes) in block.as_chunks::<16>().0.iter().enumerate() {
             let bytes = u8x16::new(*bytes);
@@ -113,7 +135,16 @@ impl Lanes for Portable {
             let found = bytes.min(u8x16::splat(b' ')).simd_eq(bytes) | is(b':') | is(b'|');
             stops |= u64::from(found.to_bitmask() as u16) << (16 * k);
         }
-        stops
+        list(stops, first, places)
+    }
+
+    #[inline(always)]
+    fn lengths(self, places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP] {
+        std::array::from_fn(|k| {
+            let between =
+                |k: usize| u32::from(places[k + 1].wrapping_sub(places[k]).wrapping_sub(1)).min(255);
+            between(2 * k) | between(2 * k + 1) << 8
+        })
     }
 
     #[inline(always)]
@@ -138,7 +169,7 @@ impl Lanes for Portable {
             let [_, length, ..] = lengths.to_le_bytes();
             let length = length.wrapping_sub(u8::from(negative));
             let text: [u8; 9] = std::array::from_fn(|byte| value[1 + usize::from(negative) + byte]);
-            let mut usual = matches!(length, 1 | 3..=8);
+            let mut usual = value[0] == b':' && matches!(length, 1 | 3..=8);
             let mut whole = 0;
             for (at, &byte) in text[..8].iter().enumerate() {
                 let there = at < usize::from(length);
@@ -225,7 +256,8 @@ fn known() -> Width {
             && is_x86_feature_detected!("popcnt");
         let wider = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi2");
         match (narrower, wider) {
             (false, _) => Width::Portable,
             (true, false) => Width::Avx2,

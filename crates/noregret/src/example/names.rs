@@ -51,12 +51,68 @@ pub const MOST_NAMES: usize = 1_000_000;
 /// How many bytes of names a table keeps unless told otherwise.
 pub const MOST_NAME_BYTES: usize = 64 << 20;
 
+/// Names of hashed features in the order in which they were met, one behind the other in one text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The index of each, and where it ends.
+    ends: Vec<(u32, usize)>,
+    text: String,
+}
+
+impl Names {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds a name; what is no UTF-8 in it is replaced.
+    #[inline]
+    pub fn push(&mut self, index: u32, name: &[u8]) {
+        match std::str::from_utf8(name) {
+            Ok(name) => self.text.push_str(name),
+            Err(_) => self.text.push_str(&String::from_utf8_lossy(name)),
+        }
+        self.ends.push((index, self.text.len()));
+    }
+
+    /// Keeps the first so many, and says of which indices the others were.
+    pub fn keep(&mut self, count: usize) -> impl Iterator<Item = u32> {
+        let others = self.ends.split_off(count.min(self.ends.len()));
+        self.text.truncate(self.ends.last().map_or(0, |last| last.1));
+        others.into_iter().map(|(index, _)| index)
+    }
+
+    /// The pairs (index, name).
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
+        let mut begin = 0;
+        self.ends.iter().map(move |&(index, end)| {
+            let name = &self.text[begin..end];
+            begin = end;
+            (index, name)
+        })
+    }
+}
+
+impl<N: AsRef<str>> Extend<(u32, N)> for Names {
+    fn extend<I: IntoIterator<Item = (u32, N)>>(&mut self, pairs: I) {
+        for (index, name) in pairs {
+            self.push(index, name.as_ref().as_bytes());
+        }
+    }
+}
+
 /// Remembers which name stands behind a hashed index. First come, first kept: when two names land
 /// on one index the first stays, and when the table is full new names are counted and let go.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct NameTable {
-    names: HashMap<u32, Box<str>, BuildHasherDefault<Mixed>>,
-    bytes: usize,
+    /// Where in the text the name of an index begins, and how long it is.
+    places: HashMap<u32, (u32, u32), BuildHasherDefault<Mixed>>,
+    text: String,
     most_names: usize,
     most_bytes: usize,
     dropped: u64,
@@ -75,44 +131,52 @@ impl NameTable {
         Self::default()
     }
 
-    /// An empty table that keeps at most so many names, of so many bytes together.
+    /// An empty table that keeps at most so many names, of so many bytes (below 4 GiB) together.
     pub fn with_limits(most_names: usize, most_bytes: usize) -> Self {
-        let names = HashMap::default();
-        Self { names, bytes: 0, most_names, most_bytes, dropped: 0, collisions: 0 }
+        let most_bytes = most_bytes.min(u32::MAX as usize);
+        let (places, text) = Default::default();
+        Self { places, text, most_names, most_bytes, dropped: 0, collisions: 0 }
     }
 
     /// Remembers `name` for `index`, unless the index has one or there is no room.
-    pub fn insert(&mut self, index: u32, name: Box<str>) {
-        let room =
-            self.names.len() < self.most_names && name.len() <= self.most_bytes.saturating_sub(self.bytes);
-        match self.names.entry(index) {
-            Entry::Occupied(kept) => self.collisions += u64::from(*kept.get() != name),
-            Entry::Vacant(place) if room => {
-                self.bytes += name.len();
-                place.insert(name);
+    pub fn insert(&mut self, index: u32, name: &str) {
+        let full = self.places.len() >= self.most_names;
+        match self.places.entry(index) {
+            Entry::Occupied(kept) => {
+                let &(begin, length) = kept.get();
+                let kept = &self.text.as_bytes()[begin as usize..][..length as usize];
+                self.collisions += u64::from(kept != name.as_bytes());
+            }
+            Entry::Vacant(place) if !full && name.len() <= self.most_bytes - self.text.len() => {
+                place.insert((self.text.len() as u32, name.len() as u32));
+                self.text.push_str(name);
             }
             Entry::Vacant(_) => self.dropped += 1,
         }
     }
 
+    fn read(&self, (begin, length): (u32, u32)) -> &str {
+        &self.text[begin as usize..][..length as usize]
+    }
+
     /// The name behind an index.
     pub fn get(&self, index: u32) -> Option<&str> {
-        self.names.get(&index).map(AsRef::as_ref)
+        self.places.get(&index).map(|&place| self.read(place))
     }
 
     /// How many names are kept.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.places.len()
     }
 
     /// Whether no name is kept.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.places.is_empty()
     }
 
     /// Whether no further name has room.
     pub fn is_full(&self) -> bool {
-        self.names.len() >= self.most_names || self.bytes >= self.most_bytes
+        self.places.len() >= self.most_names || self.text.len() >= self.most_bytes
     }
 
     /// How many insertions found no room.
@@ -127,9 +191,18 @@ impl NameTable {
 
     /// The pairs (index, name), by index: what a model file stores.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
-        let mut pairs: Vec<_> = self.names.iter().map(|(&index, name)| (index, &**name)).collect();
+        let mut pairs: Vec<_> =
+            self.places.iter().map(|(&index, &place)| (index, self.read(place))).collect();
         pairs.sort_unstable_by_key(|&(index, _)| index);
         pairs.into_iter()
+    }
+}
+
+/// Whether they keep the same names within the same limits and have refused as many, in whatever order these came.
+impl PartialEq for NameTable {
+    fn eq(&self, other: &Self) -> bool {
+        let rest = |table: &Self| (table.most_names, table.most_bytes, table.dropped, table.collisions);
+        rest(self) == rest(other) && self.iter().eq(other.iter())
     }
 }
 
@@ -154,16 +227,16 @@ impl Hasher for Mixed {
     }
 }
 
-impl Extend<(u32, Box<str>)> for NameTable {
-    fn extend<I: IntoIterator<Item = (u32, Box<str>)>>(&mut self, pairs: I) {
+impl<N: AsRef<str>> Extend<(u32, N)> for NameTable {
+    fn extend<I: IntoIterator<Item = (u32, N)>>(&mut self, pairs: I) {
         for (index, name) in pairs {
-            self.insert(index, name);
+            self.insert(index, name.as_ref());
         }
     }
 }
 
-impl FromIterator<(u32, Box<str>)> for NameTable {
-    fn from_iter<I: IntoIterator<Item = (u32, Box<str>)>>(pairs: I) -> Self {
+impl<N: AsRef<str>> FromIterator<(u32, N)> for NameTable {
+    fn from_iter<I: IntoIterator<Item = (u32, N)>>(pairs: I) -> Self {
         let mut table = Self::new();
         table.extend(pairs);
         table
@@ -193,10 +266,10 @@ mod tests {
     #[test]
     fn the_first_name_of_an_index_stays_and_others_count_as_collisions() {
         let mut table = NameTable::new();
-        table.insert(7, "first".into());
-        table.insert(7, "first".into());
+        table.insert(7, "first");
+        table.insert(7, "first");
         assert_eq!(table.collisions(), 0);
-        table.insert(7, "second".into());
+        table.insert(7, "second");
         assert_eq!((table.get(7), table.collisions(), table.len()), (Some("first"), 1, 1));
         assert_eq!(table.get(8), None);
     }
@@ -205,31 +278,56 @@ mod tests {
     fn a_full_table_keeps_what_it_has_and_counts_the_rest() {
         let mut table = NameTable::with_limits(2, 100);
         for index in [5, 3, 9, 11] {
-            table.insert(index, format!("n{index}").into());
+            table.insert(index, &format!("n{index}"));
         }
         assert!(table.is_full());
         assert_eq!(table.dropped(), 2);
         assert_eq!(table.iter().collect::<Vec<_>>(), [(3, "n3"), (5, "n5")]);
-        table.insert(3, "other".into());
+        table.insert(3, "other");
         assert_eq!((table.dropped(), table.collisions()), (2, 1));
     }
 
     #[test]
     fn the_bytes_of_names_are_limited_too() {
         let mut table = NameTable::with_limits(100, 4);
-        table.insert(1, "abc".into());
-        table.insert(2, "de".into());
+        table.insert(1, "abc");
+        table.insert(2, "de");
         assert_eq!((table.len(), table.dropped(), table.is_full()), (1, 1, false));
-        table.insert(3, "f".into());
+        table.insert(3, "f");
         assert_eq!((table.len(), table.is_full()), (2, true));
     }
 
     #[test]
     fn a_table_is_rebuilt_from_its_pairs() {
         let mut table = NameTable::new();
-        table.insert(2, "b".into());
-        table.insert(1, "a".into());
-        let again: NameTable = table.iter().map(|(i, name)| (i, name.into())).collect();
+        table.insert(2, "b");
+        table.insert(1, "a");
+        let again: NameTable = table.iter().collect();
         assert_eq!(again, table);
+    }
+
+    #[test]
+    fn tables_are_equal_whatever_the_order_in_which_names_came() {
+        let [mut one, mut other] = [[(1, "a"), (2, "bc")], [(2, "bc"), (1, "a")]].map(NameTable::from_iter);
+        assert_eq!(one, other);
+        one.insert(3, "d");
+        assert_ne!(one, other);
+        other.insert(3, "e");
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn names_are_kept_one_behind_the_other_and_the_last_ones_taken_back() {
+        let mut names = Names::default();
+        names.push(3, b"one");
+        names.push(1, b"");
+        names.push(2, b"t\xffo");
+        let all = [(3, "one"), (1, ""), (2, "t\u{fffd}o")];
+        assert_eq!(names.iter().collect::<Vec<_>>(), all);
+        assert_eq!(names.keep(1).collect::<Vec<_>>(), [1, 2]);
+        names.extend([(7, "x")]);
+        assert_eq!((names.iter().collect::<Vec<_>>(), names.len()), (vec![(3, "one"), (7, "x")], 2));
+        assert_eq!(names.keep(0).count(), 2);
+        assert!(names.is_empty() && names == Names::default());
     }
 }

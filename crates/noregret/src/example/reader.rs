@@ -252,9 +252,7 @@ impl<V: Number> Reader<V> {
     fn enter(&mut self, mut block: Block<V>, found: format::Found) -> Option<Block<V>> {
         block.file = self.file.clone();
         block.first_line = self.line;
-        for (index, name) in found.names {
-            self.names.insert(index, name);
-        }
+        self.names.extend(found.names.iter());
         self.met |= found.met;
         self.records += block.len() as u64 + found.skipped;
         self.skipped += found.skipped;
@@ -333,6 +331,11 @@ impl<V: Number> Reader<V> {
     /// Names of hashed features seen so far.
     pub fn names(&self) -> &NameTable {
         &self.names
+    }
+
+    /// As [`Reader::names`], and leaves none behind.
+    pub fn take_names(&mut self) -> NameTable {
+        std::mem::take(&mut self.names)
     }
 
     /// The names with fixed places; known once the first block has come.

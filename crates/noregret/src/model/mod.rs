@@ -148,13 +148,10 @@ impl<E: Kept> ModelOf<E> {
         let mut header = Header(container);
         let engine = E::take(&mut header, &labels)?;
         let Header(mut container) = header;
-        let mut names = NameTable::new();
         let listed = container.take_text("names")?;
         let listed: Vec<(u32, Box<str>)> =
             serde_json::from_str(&listed).map_err(|e| format!("section `names`: {e}"))?;
-        for (index, name) in listed {
-            names.insert(index, name);
-        }
+        let names = listed.into_iter().collect();
         let reading: Reading = container.header("reading")?;
         for bits in [reading.bits, reading.schema.bits].into_iter().flatten() {
             if !(1..=LARGEST_BITS).contains(&bits) {

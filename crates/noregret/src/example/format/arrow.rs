@@ -340,7 +340,7 @@ impl Batch {
         if let Some(whole) = self.whole.as_ref().filter(|_| sound && !checked) {
             whole.check_off(at);
         }
-        found.names.append(&mut self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        found.names.extend(self.names.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
         found
     }
 }
@@ -362,13 +362,21 @@ impl Decoder for Batch {
 /// Names without rows: what stands at the end of a file that came as a stream.
 struct Names(Vec<(u32, Box<str>)>);
 
+impl Names {
+    fn found(&self) -> Found {
+        let mut found = Found::default();
+        found.names.extend(self.0.iter().map(|(index, name)| (*index, name)));
+        found
+    }
+}
+
 impl Decoder for Names {
     fn decode(&self, _: &[u8], _: &mut Block<f32>, _: &mut Scratch) -> Found {
-        Found { names: self.0.clone(), ..Found::default() }
+        self.found()
     }
 
     fn decode_f64(&self, _: &[u8], _: &mut Block<f64>, _: &mut Scratch<f64>) -> Found {
-        Found { names: self.0.clone(), ..Found::default() }
+        self.found()
     }
 
     fn schema(&self) -> Schema {

@@ -10,7 +10,7 @@ pub mod vw;
 
 use super::Block;
 use super::digits::Written;
-use super::names::Schema;
+use super::names::{Names, Schema};
 use super::number::Number;
 use super::select::{Parts, Plan, Selection};
 use super::text::Room;
@@ -66,7 +66,7 @@ pub struct Found {
     /// How many lines the chunk has (a last line without a newline counts).
     pub lines: u64,
     /// Hashed names seen for the first time by this thread: (index, name).
-    pub names: Vec<(u32, Box<str>)>,
+    pub names: Names,
     /// The first record that could not be read; the rows before it are in the block.
     pub problem: Option<Problem>,
     /// The names of [`Selection`] that this thread has met, as bits.

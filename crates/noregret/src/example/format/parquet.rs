@@ -57,7 +57,7 @@ impl Rows {
     }
 
     fn named(&self, mut found: Found) -> Found {
-        found.names.append(&mut self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        found.names.extend(self.names.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
         found
     }
 }

@@ -1,6 +1,6 @@
 //! Lanes of 32 bytes.
 
-use super::{BLOCK, FOUR, Four, GROUP, Lanes, Look, Sixteens, Words, Work, counting};
+use super::{BLOCK, FOUR, Four, GROUP, Lanes, Look, Sixteens, Words, Work, counting, list};
 #[allow(clippy::wildcard_imports, reason = "by the names that Intel gave them")]
 use std::arch::x86_64::*;
 
@@ -16,9 +16,16 @@ pub(super) struct Avx2(pub(super) ());
 
 impl Lanes for Avx2 {
     #[inline(always)]
-    fn stops(self, block: &[u8; BLOCK]) -> u64 {
+    fn stops(self, block: &[u8; BLOCK], first: u16, places: &mut [u16; BLOCK]) -> usize {
         // SAFETY: as said of the type.
-        unsafe { stops(block) }
+        list(unsafe { stops(block) }, first, places)
+    }
+
+    #[inline(always)]
+    fn lengths(self, places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP] {
+        // SAFETY: as said of the type.
+        let half = |k: usize| unsafe { lengths(places[GROUP * k..].first_chunk().expect("half of them")) };
+        bytemuck::cast([half(0), half(1)])
     }
 
     #[inline(always)]
@@ -74,6 +81,28 @@ fn stops(block: &[u8; BLOCK]) -> u64 {
         _mm256_movemask_epi8(_mm256_or_si256(_mm256_cmpeq_epi8(least, bytes), found)).cast_unsigned()
     });
     u64::from(high) << 32 | u64::from(low)
+}
+
+/// [`Lanes::lengths`] of eight features.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lengths(places: &[u16; GROUP + 1]) -> [u32; 8] {
+    let words = |from: usize| -> __m256i {
+        let words: &[u16; 16] = places[from..].first_chunk().expect("so many");
+        bytemuck::cast(*words)
+    };
+    let (pair, first) = (words(0), all(0xffff));
+    let end = _mm256_srli_epi32::<16>(pair);
+    // The place after each pair is the first one of the next.
+    let next = _mm256_permutevar8x32_epi32(pair, _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 7));
+    let next = _mm256_insert_epi16::<14>(next, places[GROUP].cast_signed());
+    let between = |from, to| {
+        let length = _mm256_sub_epi32(_mm256_sub_epi32(to, from), all(1));
+        _mm256_min_epu32(length, all(255))
+    };
+    let name = between(_mm256_and_si256(pair, first), end);
+    let value = between(end, _mm256_and_si256(next, first));
+    bytemuck::cast(_mm256_or_si256(name, _mm256_slli_epi32::<8>(value)))
 }
 
 #[inline]
@@ -151,7 +180,7 @@ struct Pair {
     usual: __m256i,
 }
 
-/// What values are that begin with a colon and have so many bytes after it.
+/// What values are that should begin with a colon and have so many bytes after it.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pair(value: __m256i, length: __m256i) -> Pair {
@@ -174,6 +203,7 @@ fn pair(value: __m256i, length: __m256i) -> Pair {
     let least = _mm256_sub_epi8(length, bytes(1));
     let fits = _mm256_cmpeq_epi8(_mm256_min_epu8(least, bytes(7)), least);
     let usual = _mm256_and_si256(usual, _mm256_andnot_si256(is(length, 2), fits));
+    let usual = _mm256_and_si256(usual, is(_mm256_shuffle_epi8(value, bytes(0)), b':'));
     let digits = _mm256_and_si256(digits, _mm256_andnot_si256(second, there));
     let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi64x(TENS));
     Pair { digits: _mm256_madd_epi16(pairs, all((1 << 16) + 100)), negative, usual }

@@ -6,7 +6,7 @@ use super::{BLOCK, FOUR, Four, GROUP, Lanes, Look, Sixteens, Words, Work};
 use std::arch::x86_64::*;
 
 /// Does the work in lanes of 64 bytes.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
 pub(super) fn run<W: Work>(work: W) -> W::Output {
     work.run(Avx512(()))
 }
@@ -17,9 +17,15 @@ pub(super) struct Avx512(());
 
 impl Lanes for Avx512 {
     #[inline(always)]
-    fn stops(self, block: &[u8; BLOCK]) -> u64 {
+    fn stops(self, block: &[u8; BLOCK], first: u16, places: &mut [u16; BLOCK]) -> usize {
         // SAFETY: as said of the type.
-        unsafe { stops(block) }
+        unsafe { stops(block, first, places) }
+    }
+
+    #[inline(always)]
+    fn lengths(self, places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP] {
+        // SAFETY: as said of the type.
+        unsafe { lengths(places) }
     }
 
     #[inline(always)]
@@ -72,11 +78,46 @@ fn all(word: u32) -> __m512i {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn stops(block: &[u8; BLOCK]) -> u64 {
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+fn stops(block: &[u8; BLOCK], first: u16, places: &mut [u16; BLOCK]) -> usize {
+    const PLACES: [u8; BLOCK] = {
+        let mut places = [0; BLOCK];
+        let mut k = 0;
+        while k < BLOCK {
+            places[k] = k as u8;
+            k += 1;
+        }
+        places
+    };
     let bytes = load(block);
     let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()));
-    _mm512_cmple_epu8_mask(bytes, _mm512_set1_epi8(b' '.cast_signed())) | is(b':') | is(b'|')
+    let stops = _mm512_cmple_epu8_mask(bytes, _mm512_set1_epi8(b' '.cast_signed())) | is(b':') | is(b'|');
+    let listed = _mm512_maskz_compress_epi8(stops, load(&PLACES));
+    let add = |half| _mm512_add_epi16(_mm512_cvtepu8_epi16(half), _mm512_set1_epi16(first.cast_signed()));
+    let (low, high) = places.split_at_mut(BLOCK / 2);
+    // SAFETY: there is room for all.
+    unsafe { _mm512_storeu_si512(low.as_mut_ptr().cast(), add(_mm512_castsi512_si256(listed))) };
+    let count = stops.count_ones() as usize;
+    if count > BLOCK / 2 {
+        let half = add(_mm512_extracti64x4_epi64::<1>(listed));
+        // SAFETY: likewise.
+        unsafe { _mm512_storeu_si512(high.as_mut_ptr().cast(), half) };
+    }
+    count
+}
+
+/// [`Lanes::lengths`] at once.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lengths(places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP] {
+    let pair = load(bytemuck::cast_ref(places.first_chunk::<{ 2 * GROUP }>().expect("so many")));
+    let end = _mm512_srli_epi32::<16>(pair);
+    // The place after each pair is the first one of the next.
+    let next = _mm512_alignr_epi32::<1>(_mm512_set1_epi32(places[2 * GROUP].into()), pair);
+    let between = |from, to| _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(to, from), all(1)), all(255));
+    let name = between(_mm512_and_si512(pair, all(0xffff)), end);
+    let value = between(end, _mm512_and_si512(next, all(0xffff)));
+    words(_mm512_or_si512(name, _mm512_slli_epi32::<8>(value)))
 }
 
 /// [`Lanes::numbers`] at once. Of what is put together within quarters rows and columns have changed places: see [`TURNED`].
@@ -128,7 +169,8 @@ struct Quad {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn four(value: __m512i, length: __m512i) -> Quad {
-    const SECOND: u64 = 0x0002_0002_0002_0002;
+    const FIRST: u64 = 0x0001_0001_0001_0001;
+    const SECOND: u64 = FIRST << 1;
     let bytes = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
     let is = |a, byte: u8| _mm512_cmpeq_epi8_mask(a, bytes(byte));
     let places = _mm512_set4_epi32(0x0f0e_0d0c, 0x0b0a_0908, 0x0706_0504, 0x0302_0100);
@@ -145,6 +187,7 @@ fn four(value: __m512i, length: __m512i) -> Quad {
     let end = _mm512_cmpeq_epi8_mask(length, places);
     let fits = _mm512_cmple_epu8_mask(_mm512_sub_epi8(length, bytes(1)), bytes(7));
     let usual = (there & right | end & ended | !(there | end)) & fits & !is(length, 2);
+    let usual = usual & (is(value, b':') | !FIRST);
     let digits = _mm512_maskz_mov_epi8(there & !SECOND, digits);
     let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi64(TENS));
     Quad { digits: _mm512_madd_epi16(pairs, all((1 << 16) + 100)), negative, usual }

@@ -25,9 +25,11 @@ fn run<W: Work>(work: W) -> W::Output {
 struct Stops<'a>(&'a [u8; BLOCK]);
 
 impl Work for Stops<'_> {
-    type Output = u64;
-    fn run<L: Lanes>(self, lanes: L) -> u64 {
-        lanes.stops(self.0)
+    type Output = Vec<u16>;
+    fn run<L: Lanes>(self, lanes: L) -> Vec<u16> {
+        let mut places = [0; BLOCK];
+        let count = lanes.stops(self.0, 700, &mut places);
+        places[..count].to_vec()
     }
 }
 
@@ -44,14 +46,46 @@ impl Work for Read<'_> {
 fn words_stop_where_they_should_in_lanes_of_any_width() {
     let mut random = rand_pcg::Pcg64::seed_from_u64(3);
     for round in 0..20_000 {
+        // From few to many of them.
+        let letters = f64::from(round % 11) / 10.0;
         let block: [u8; BLOCK] = std::array::from_fn(|k| match round {
-            0..4 => (64 * round + k) as u8,
-            _ => random.random(),
+            0..4 => (64 * round + k as i32) as u8,
+            _ if random.random_bool(letters) => b'a',
+            _ => b"a\n\t :|;!{"[random.random_range(0..9)],
         });
-        let expected =
-            (0..BLOCK).fold(0, |stops, k| stops | u64::from(matches!(block[k], 0..=b' ' | b':' | b'|')) << k);
+        let stops = |k: &u16| matches!(block[usize::from(*k)], 0..=b' ' | b':' | b'|');
+        let expected: Vec<u16> = (0..BLOCK as u16).filter(stops).map(|k| 700 + k).collect();
         assert_eq!(run(Stops(&block)), expected);
-        assert_eq!(narrowly(|| run(Stops(&block))), [expected; 2]);
+        assert_eq!(narrowly(|| run(Stops(&block))), [expected.clone(), expected]);
+    }
+}
+
+struct Lengths<'a>(&'a [u16; 2 * GROUP + 1]);
+
+impl Work for Lengths<'_> {
+    type Output = [u32; GROUP];
+    fn run<L: Lanes>(self, lanes: L) -> [u32; GROUP] {
+        lanes.lengths(self.0)
+    }
+}
+
+#[test]
+fn what_is_between_places_is_measured_alike_in_lanes_of_any_width() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(6);
+    for _ in 0..2_000 {
+        let mut place = 0;
+        let places = [(); 2 * GROUP + 1].map(|()| {
+            place += if random.random_range(0..9) == 0 {
+                random.random_range(1..600)
+            } else {
+                random.random_range(1..20)
+            };
+            place - 1
+        });
+        let between = |k: usize| u32::from((places[k + 1] - places[k] - 1).min(255));
+        let expected: [u32; GROUP] = std::array::from_fn(|k| between(2 * k) | between(2 * k + 1) << 8);
+        assert_eq!(run(Lengths(&places)), expected);
+        assert_eq!(narrowly(|| run(Lengths(&places))), [expected; 2]);
     }
 }
 
@@ -92,9 +126,13 @@ fn groups_are_hashed_and_read_alike_in_lanes_of_any_width() {
             let end =
                 if random.random_range(0..30) == 0 { b"\n|:\t\r"[random.random_range(0..5)] } else { b' ' };
             usual &= end == b' ' || end == b'\n';
+            let colon =
+                if random.random_range(0..30) == 0 { b" \n|;"[random.random_range(0..4)] } else { b':' };
+            usual &= colon == b':';
             let length = random.random_range(usize::from(round % 7 != 0)..longest);
             usual &= matches!(length, 1..=15);
-            for (place, byte) in values[k].iter_mut().zip(b":".iter().chain(text.as_bytes()).chain(&[end])) {
+            for (place, byte) in values[k].iter_mut().zip([colon].iter().chain(text.as_bytes()).chain(&[end]))
+            {
                 *place = *byte;
             }
             lengths[k] = length as u32 | (text.len() as u32) << 8;

@@ -20,7 +20,7 @@ fn crossed(interactions: &[&str]) -> Options {
 /// The hashed names of a text, with their places.
 fn names(entry: &crate::example::format::Entry, options: &Options, text: &str) -> Vec<(u32, String)> {
     let Ok((_, found)) = check::read(entry, options, text.as_bytes()) else { panic!("{text}") };
-    let mut names: Vec<(u32, String)> = found.names.into_iter().map(|(k, name)| (k, name.into())).collect();
+    let mut names: Vec<(u32, String)> = found.names.iter().map(|(k, name)| (k, name.into())).collect();
     names.sort();
     names
 }

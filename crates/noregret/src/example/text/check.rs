@@ -2,6 +2,7 @@
 
 use crate::example::format::{Decoder, Entry, Found, KEPT_REASONS, OpenError, Opened, Options, Scratch};
 use crate::example::lanes::tests::narrowly;
+use crate::example::names::Names;
 use crate::example::number::Number;
 use crate::example::{Block, Label};
 
@@ -153,7 +154,7 @@ pub(in crate::example) fn splits_anywhere(entry: &Entry, options: &Options, reco
     let mut whole = Block::new();
     let found = decoder.decode(&text[header_bytes..], &mut whole, &mut Scratch::default());
     assert_eq!(found.problem, None);
-    let (mut scratch, mut seen, mut names, mut lines) = (Scratch::default(), Vec::new(), Vec::new(), 0);
+    let (mut scratch, mut seen, mut names, mut lines) = (Scratch::default(), Vec::new(), Names::default(), 0);
     let mut from = 0;
     for record in records {
         from += record.len();
@@ -164,7 +165,7 @@ pub(in crate::example) fn splits_anywhere(entry: &Entry, options: &Options, reco
         let found = decoder.decode(record, &mut block, &mut scratch);
         assert_eq!(found.problem, None);
         seen.extend(rows(&block));
-        names.extend(found.names);
+        names.extend(found.names.iter());
         lines += found.lines;
     }
     assert_eq!(seen, rows(&whole));

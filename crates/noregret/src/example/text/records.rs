@@ -6,6 +6,7 @@ use super::beyond;
 use super::order::order;
 use crate::example::digits::{RUN, Written};
 use crate::example::format::{Batch, Found, KEPT_REASONS, Place, Problem, Scratch};
+use crate::example::names::Names;
 use crate::example::number::Number;
 use crate::example::select::Parts;
 use crate::example::{Block, Label};
@@ -60,7 +61,7 @@ pub(in crate::example) struct Row<'a, V> {
     /// Where features gather that are read many at once; taken out and put back by whoever reads them.
     pub(in crate::example) batch: Option<&'a mut Batch>,
     seen: &'a mut Vec<u64>,
-    names: &'a mut Vec<(u32, Box<str>)>,
+    names: &'a mut Names,
 }
 
 impl<V: Number> Row<'_, V> {
@@ -99,7 +100,7 @@ impl<V: Number> Row<'_, V> {
             }
             self.seen[word] |= 1 << (index % 64);
             name(self.text);
-            self.names.push((index, String::from_utf8_lossy(self.text).into()));
+            self.names.push(index, self.text);
         }
     }
 
@@ -192,7 +193,7 @@ pub(in crate::example) fn records<V: Number>(
             Err(fault) => {
                 block.indices.truncate(row_start);
                 block.values.truncate(row_start);
-                for (index, _) in found.names.drain(known..) {
+                for index in found.names.keep(known) {
                     scratch.seen[index as usize / 64] &= !(1 << (index % 64));
                 }
                 let problem = fault.problem(record, found.lines);

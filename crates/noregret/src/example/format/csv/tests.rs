@@ -155,7 +155,7 @@ fn bad_records_are_dropped_and_counted_where_asked() {
     let Ok((block, found)) = check::read(&ENTRY, &options, text) else { panic!() };
     assert_eq!((block.len(), found.skipped, found.reasons.len()), (2, 3, 3));
     assert_eq!(block.lines, [0, 3]);
-    let names: Vec<_> = found.names.iter().map(|name| &*name.1).collect();
+    let names: Vec<_> = found.names.iter().map(|name| name.1).collect();
     assert_eq!(names, ["a=x", "a=y"]);
 }
 

@@ -169,7 +169,7 @@ fn bad_records_are_dropped_and_counted_where_asked() {
     let Ok((block, found)) = check::read(&ENTRY, &options, text) else { panic!() };
     assert_eq!((block.len(), found.skipped, found.lines), (2, 2, 4));
     assert_eq!(block.lines, [1, 3]);
-    let names: Vec<_> = found.names.iter().map(|name| &*name.1).collect();
+    let names: Vec<_> = found.names.iter().map(|name| name.1).collect();
     assert_eq!(names, ["a=x", "b"]);
     assert!(check::usage(&ENTRY, &options, "{bad\n").contains("--label"));
 }

@@ -22,11 +22,14 @@ const FEATURES: usize = 128;
 const FEW: usize = 2;
 const MANY: usize = 32;
 
-/// How many features are taken in a step at most, if they have no more than a block together.
-const TOGETHER: usize = 3;
+/// How much text is looked at from a feature's space on: it ends within a block, and of its name and its value sixteen bytes are taken.
+const WINDOW: usize = BLOCK + 16;
 
-/// What is looked at of a block and behind it: a feature ends within the block, and of its name and its value sixteen bytes are taken.
-const WINDOW: usize = BLOCK + 32;
+/// How much text is looked at where all features are taken to have a value.
+const REACH: usize = (MANY + 1) * BLOCK;
+
+/// For how many sweeps it is not taken that all features have a value after one where it was wrong.
+const MIXED: u32 = 64;
 
 /// What stands for the value of a feature that has none, from its colon on.
 const ONE: [u8; 16] = *b":1              ";
@@ -45,19 +48,22 @@ pub(in crate::example) struct Batch {
     names: [[u8; 16]; FEATURES],
     /// The values from their colons on, and what follows them.
     values: [[u8; 16]; FEATURES],
-    /// The lengths of both, as [`Lanes`] takes them, with [`NONE`] where there is no value in the text.
-    lengths: [u32; FEATURES],
+    /// The lengths of both, as [`Lanes`] takes them, with [`NONE`] where there is no value in the text; and room to write a whole group
+    /// wherever one begins.
+    lengths: [u32; FEATURES + GROUP],
     /// What comes of them.
     hashes: [Words; FEATURES / GROUP],
     numbers: [Words; FEATURES / GROUP],
+    /// For how many sweeps some features may have no value: because one that took all to have one ended where this was not so.
+    mixed: u32,
     /// How many blocks the last sweep passed.
     passed: usize,
     /// How many features are to be read one by one before the next sweep, because in the last one the first was unusual; and how
     /// many after another such.
     pub(super) wait: u32,
     patience: u32,
-    /// Which bytes of the text may end a word, and a word beyond them.
-    stops: [u64; MANY + 1],
+    /// Where words of the text may end.
+    stops: [u16; (MANY + 1) * BLOCK],
 }
 
 impl Default for Batch {
@@ -65,13 +71,14 @@ impl Default for Batch {
         Self {
             names: [[0; 16]; FEATURES],
             values: [ONE; FEATURES],
-            lengths: [0; FEATURES],
+            lengths: [0; FEATURES + GROUP],
             hashes: [Words::default(); FEATURES / GROUP],
             numbers: [Words::default(); FEATURES / GROUP],
+            mixed: 0,
             passed: 0,
             wait: 0,
             patience: PATIENCE,
-            stops: [0; MANY + 1],
+            stops: [0; (MANY + 1) * BLOCK],
         }
     }
 }
@@ -124,16 +131,32 @@ impl<V: Number> Work for Reading<'_, '_, V> {
         let (mut blocks, mut count) = (batch.passed.clamp(FEW, MANY), 0);
         loop {
             let ahead = sweep.text[at..].as_chunks::<BLOCK>().0;
-            let ahead = &ahead[..ahead.len().min(sweep.length.saturating_sub(at) / BLOCK + 2).min(blocks)];
-            for (stops, block) in batch.stops.iter_mut().zip(ahead) {
-                *stops = lanes.stops(block);
+            let line = sweep.length.saturating_sub(at);
+            let ahead = &ahead[..ahead.len().min(line / BLOCK + 2).min(blocks)];
+            let mut stops = 0;
+            for (k, block) in ahead.iter().enumerate() {
+                let Some(room) = batch.stops[stops..].first_chunk_mut() else { break };
+                stops += lanes.stops(block, (k * BLOCK) as u16, room);
             }
-            let (length, ended) = batch.gather(ahead.as_flattened(), &mut count);
+            let text = &sweep.text[at..];
+            let valued = text
+                .first_chunk()
+                .filter(|text| batch.mixed == 0 && text[usize::from(batch.stops[1]) % REACH] == b':');
+            let (length, ended);
+            let before = count;
+            (length, count, ended) = match valued {
+                Some(text) => batch.gather_valued(text, stops, line, count),
+                None => batch.gather(text, stops, line, count),
+            };
+            if valued.is_some() {
+                batch.measure(lanes, before, count);
+            }
             at += length;
             let over = length == 0 || matches!(ended, Ended::Here);
             if over || count > FEATURES / 2 {
                 let usual = sweep.enter(lanes, batch, count);
                 if usual < count {
+                    batch.mixed = MIXED;
                     at = begin + batch.lengths[..usual].iter().map(|length| size(*length)).sum::<usize>();
                     break;
                 }
@@ -145,6 +168,7 @@ impl<V: Number> Work for Reading<'_, '_, V> {
             blocks = MANY;
         }
         batch.passed = (at - sweep.from) / BLOCK + 2;
+        batch.mixed = batch.mixed.saturating_sub(1);
         // Where nothing is usual, the next try comes later each time.
         if at > sweep.from {
             batch.patience = PATIENCE;
@@ -164,61 +188,84 @@ fn size(lengths: u32) -> usize {
 }
 
 impl Batch {
-    /// Gathers what may be features from the beginning of a text whose stops are known, and says how long they are.
+    /// As [`Batch::gather`], but for the lengths, and quicker, if all features have a value; whether they do is asked with the rest.
+    // By itself, so that the compiler has registers enough.
+    #[inline(never)]
+    fn gather_valued(
+        &mut self,
+        text: &[u8; REACH],
+        mut stops: usize,
+        line: usize,
+        from: usize,
+    ) -> (usize, usize, Ended) {
+        while stops > 0 && usize::from(self.stops[stops - 1]) > line {
+            stops -= 1;
+        }
+        let count = (stops.saturating_sub(1) / 2).min(FEATURES - from);
+        let places = &self.stops[..2 * count + 1];
+        let pairs = places.as_chunks::<2>().0;
+        let sixteen = |at: usize| *text[at..].first_chunk().expect("what reaches that far");
+        let room = self.names[from..].iter_mut().zip(&mut self.values[from..]);
+        for (&[begin, end], (name, value)) in pairs.iter().zip(room) {
+            *name = sixteen(usize::from(begin) % (MANY * BLOCK) + 1);
+            *value = sixteen(usize::from(end) % (MANY * BLOCK));
+        }
+        let length = usize::from(places[2 * count]);
+        let ended = if length >= line || count == 0 { Ended::Here } else { Ended::Short };
+        (length, from + count, ended)
+    }
+
+    /// Notes how long names and values of features are that were gathered by [`Batch::gather_valued`].
     #[inline(always)]
-    fn gather(&mut self, text: &[u8], count: &mut usize) -> (usize, Ended) {
-        let (mut at, mut k) = (0, *count);
-        let ended = 'text: loop {
-            let Some(bytes) = text.get(at..).and_then(|text| text.first_chunk::<WINDOW>()) else {
-                break Ended::Short;
-            };
-            if k > FEATURES - TOGETHER {
-                break Ended::Short;
-            }
-            // Several features at a time: where the next one ends is known as soon as where this one does.
-            let word = at / BLOCK % MANY;
-            let stops = u128::from(self.stops[word + 1]) << 64 | u128::from(self.stops[word]);
-            let mut stops = (stops >> (at % BLOCK)) as u64;
-            let mut begin = 0;
-            for _ in 0..TOGETHER {
-                let name = stops & stops.wrapping_sub(1);
-                let value = name & name.wrapping_sub(1);
-                let (name_end, end) = (name.trailing_zeros() as usize, value.trailing_zeros() as usize);
-                if name_end >= BLOCK {
-                    break;
-                }
-                let sixteen = |at: usize| *bytes[at..].first_chunk().expect("a window that long");
-                self.names[k % FEATURES] = sixteen(begin % BLOCK + 1);
-                let length = name_end - begin - 1;
-                if bytes[name_end] == b':' {
-                    if end >= BLOCK {
-                        break;
-                    }
-                    self.values[k % FEATURES] = sixteen(name_end);
-                    self.lengths[k % FEATURES] = (length | (end - name_end - 1) << 8) as u32;
-                    (stops, begin) = (value, end);
-                } else if matches!(bytes[name_end], b' ' | b'\n') {
-                    self.values[k % FEATURES] = ONE;
-                    self.lengths[k % FEATURES] = length as u32 | 1 << 8 | NONE;
-                    (stops, begin) = (name, name_end);
-                } else {
-                    at += begin;
-                    break 'text Ended::Here;
-                }
-                k += 1;
-                if bytes[begin] == b'\n' {
-                    at += begin;
-                    break 'text Ended::Here;
-                }
-            }
+    fn measure<L: Lanes>(&mut self, lanes: L, from: usize, to: usize) {
+        // Whole groups: what is behind the last feature says nothing.
+        let (groups, _) = self.lengths[from..].as_chunks_mut::<GROUP>();
+        for (k, lengths) in groups.iter_mut().take((to - from).div_ceil(GROUP)).enumerate() {
+            let Some(places) = self.stops[2 * GROUP * k..].first_chunk() else { break };
+            *lengths = lanes.lengths(places);
+        }
+    }
+
+    /// Gathers what may be features from the beginning of a text whose line is so long, as far as its stops are known, behind `from` others.
+    /// Says how long they are, and how many there are then.
+    #[inline(never)]
+    fn gather(&mut self, text: &[u8], stops: usize, line: usize, from: usize) -> (usize, usize, Ended) {
+        let mut stops = &self.stops[..stops];
+        let mut begin = 0;
+        let room = self.names[from..].iter_mut().zip(&mut self.values[from..]).zip(&mut self.lengths[from..]);
+        for (k, ((name, value), lengths)) in room.enumerate() {
+            let short = (begin, from + k, Ended::Short);
+            let &[_, name_end, end, ..] = stops else { return short };
+            let Some(window) = text[begin..].first_chunk::<WINDOW>() else { return short };
+            let (name_end, end) = (usize::from(name_end), usize::from(end));
+            let here = (begin, from + k, Ended::Here);
             // What does not end within a block is unusual.
-            if begin == 0 {
-                break Ended::Here;
+            if end - begin > BLOCK {
+                return here;
             }
-            at += begin;
-        };
-        *count = k;
-        (at, ended)
+            let length = name_end - begin;
+            let sixteen = |at: usize| *window[at..].first_chunk().expect("a window that long");
+            *name = sixteen(1);
+            match window[length % BLOCK] {
+                b':' => {
+                    *value = sixteen(length % BLOCK);
+                    *lengths = (length - 1 | (end - name_end - 1) << 8) as u32;
+                    begin = end;
+                    stops = &stops[2..];
+                }
+                b' ' | b'\n' => {
+                    *value = ONE;
+                    *lengths = (length - 1) as u32 | 1 << 8 | NONE;
+                    begin = name_end;
+                    stops = &stops[1..];
+                }
+                _ => return here,
+            }
+            if begin >= line {
+                return (begin, from + k + 1, Ended::Here);
+            }
+        }
+        (begin, FEATURES, Ended::Short)
     }
 }
 
@@ -256,12 +303,8 @@ impl<V: Number> Sweep<'_, '_, V> {
                 self.enter_each(&names[..here], lengths, &numbers);
             } else if here == GROUP {
                 // Of a length that is known beforehand: a few moves and no call.
-                let mut known = true;
-                for index in indices {
-                    known &= self.row.knows(index);
-                }
                 self.row.extend(&indices, &numbers);
-                if !known {
+                if !indices.iter().all(|&index| self.row.knows(index)) {
                     self.note(names, lengths, &indices);
                 }
             } else {
