@@ -277,7 +277,7 @@ impl<T: Slot> Slots<T> {
 
     #[cold]
     fn more_room(&mut self, end: usize) -> bool {
-        let there = self.cells.try_reserve(end - self.cells.len()).is_ok();
+        let there = self.cells.try_reserve(pages::room::<Cell<T>>(end) - self.cells.len()).is_ok();
         if there {
             pages::ask(self.cells.spare_capacity_mut());
         }
@@ -287,7 +287,7 @@ impl<T: Slot> Slots<T> {
     #[cold]
     fn enlarge(&mut self, end: usize) {
         if end > self.cells.capacity() {
-            self.cells.reserve(end - self.cells.len());
+            self.cells.reserve(pages::room::<Cell<T>>(end) - self.cells.len());
             pages::ask(self.cells.spare_capacity_mut());
         }
         self.cells.resize(end, Cell::default());

@@ -269,7 +269,8 @@ impl Csv {
             let window = if place == SLOW { None } else { text[at..].first_chunk() };
             let usual = window.and_then(|window| {
                 let read = |written: &'static Written| {
-                    written.read::<V>(window, 0).filter(|read| window[read.1] == SEPARATOR)
+                    let ends = |end: usize| window[end] == SEPARATOR || at + end == length;
+                    written.read::<V>(window, 0).filter(|read| ends(read.1))
                 };
                 // Numbers of a column are mostly written in one way.
                 read(row.written[column]).or_else(|| {
@@ -282,6 +283,9 @@ impl Csv {
             if let Some((value, end)) = usual {
                 run.push(place, value, row);
                 at += end + 1;
+                if at > length {
+                    break;
+                }
                 continue;
             }
             if matches!(role, Role::Label)

@@ -120,15 +120,19 @@ fn lengths(places: &[u16; 2 * GROUP + 1]) -> [u32; GROUP] {
     words(_mm512_or_si512(name, _mm512_slli_epi32::<8>(value)))
 }
 
+/// The first of each sixteen bytes, and the second.
+const FIRST: u64 = 0x0001_0001_0001_0001;
+const SECOND: u64 = FIRST << 1;
+
 /// [`Lanes::numbers`] at once. Of what is put together within quarters rows and columns have changed places: see [`TURNED`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 fn numbers(values: &Sixteens, lengths: &[u32; GROUP]) -> Words {
     // The length of a value is the second byte of a word.
-    const SECOND: [[u8; 16]; 4] = [[1; 16], [5; 16], [9; 16], [13; 16]];
+    const LENGTH: [[u8; 16]; 4] = [[1; 16], [5; 16], [9; 16], [13; 16]];
     let lengths = load(bytemuck::cast_ref(lengths));
     let values: &[[u8; 64]; 4] = bytemuck::cast_ref(values);
-    let second = load(bytemuck::cast_ref(&SECOND));
+    let second = load(bytemuck::cast_ref(&LENGTH));
     let spread = |lengths| _mm512_shuffle_epi8(lengths, second);
     let a = spread(_mm512_shuffle_i32x4::<0b00_00_00_00>(lengths, lengths));
     let b = spread(_mm512_shuffle_i32x4::<0b01_01_01_01>(lengths, lengths));
@@ -144,53 +148,57 @@ fn numbers(values: &Sixteens, lengths: &[u32; GROUP]) -> Words {
     let turned = load(bytemuck::cast_ref(&TURNED));
     let whole = _mm512_permutexvar_epi32(turned, whole);
     // One bit of each value's sixteen.
-    let bits = |mask: u64| _pext_u64(mask, 0x0001_0001_0001_0001) as u16;
+    let bits = |mask: u64| _pext_u64(mask, FIRST) as u16;
     let negative = bits(a.negative) | bits(b.negative) << 4 | bits(c.negative) << 8 | bits(d.negative) << 12;
     let signed = _mm512_mask_or_epi32(whole, negative, whole, all(1 << 31));
-    let mut unusual = 0;
-    if a.usual & b.usual & c.usual & d.usual != u64::MAX {
-        for (k, usual) in [a.usual, b.usual, c.usual, d.usual].into_iter().enumerate() {
+    // Lengths without the minus: 1, and from 3 to 8.
+    let length = _mm512_and_si512(_mm512_srli_epi32::<8>(lengths), all(0xff));
+    let length = _mm512_mask_sub_epi32(length, negative, length, all(1));
+    let fits = _mm512_cmple_epu32_mask(_mm512_sub_epi32(length, all(1)), all(7));
+    let mut unusual = u32::from(!_mm512_mask_cmpneq_epi32_mask(fits, length, all(2)));
+    if a.wrong | b.wrong | c.wrong | d.wrong != 0 {
+        for (k, wrong) in [a.wrong, b.wrong, c.wrong, d.wrong].into_iter().enumerate() {
             for j in 0..4 {
-                unusual |= u32::from(usual >> (16 * j) & 0xffff != 0xffff) << (4 * k + j);
+                unusual |= u32::from(wrong >> (16 * j) & 0xffff != 0) << (4 * k + j);
             }
         }
     }
     Words { all: words(signed), odd: _mm512_testn_epi32_mask(whole, whole).into(), unusual }
 }
 
-/// See `Pair` of `avx2.rs`.
+/// Values in lanes of sixteen bytes: as `Pair` of `avx2.rs`, but for their lengths.
 struct Quad {
     digits: __m512i,
     negative: u64,
-    usual: u64,
+    /// A bit for each byte that is not as it should be.
+    wrong: u64,
 }
 
 /// See `pair` of `avx2.rs`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn four(value: __m512i, length: __m512i) -> Quad {
-    const FIRST: u64 = 0x0001_0001_0001_0001;
-    const SECOND: u64 = FIRST << 1;
+    const ZERO: u64 = u64::from_le_bytes(*b"0.000000");
+    const MOST: u64 = u64::from_le_bytes([9, 0, 9, 9, 9, 9, 9, 9]);
     let bytes = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    let is = |a, byte: u8| _mm512_cmpeq_epi8_mask(a, bytes(byte));
     let places = _mm512_set4_epi32(0x0f0e_0d0c, 0x0b0a_0908, 0x0706_0504, 0x0302_0100);
-    let negative = is(_mm512_shuffle_epi8(value, bytes(1)), b'-');
+    let negative = _mm512_cmpeq_epi8_mask(_mm512_shuffle_epi8(value, bytes(1)), bytes(b'-'));
     let from = _mm512_add_epi8(places, bytes(1));
     let from = _mm512_mask_add_epi8(from, negative, from, bytes(1));
     let text = _mm512_shuffle_epi8(value, from);
     let length = _mm512_mask_sub_epi8(length, negative, length, bytes(1));
-    let there = _mm512_cmplt_epi8_mask(places, length);
-    let digits = _mm512_sub_epi8(text, bytes(b'0'));
-    let is_digit = _mm512_cmple_epu8_mask(digits, bytes(9));
-    let right = is_digit & !SECOND | is(text, b'.') & SECOND;
-    let ended = is(text, b' ') | is(text, b'\n');
-    let end = _mm512_cmpeq_epi8_mask(length, places);
-    let fits = _mm512_cmple_epu8_mask(_mm512_sub_epi8(length, bytes(1)), bytes(7));
-    let usual = (there & right | end & ended | !(there | end)) & fits & !is(length, 2);
-    let usual = usual & (is(value, b':') | !FIRST);
+    let there = _mm512_cmplt_epu8_mask(places, length);
+    let end = _mm512_cmpeq_epi8_mask(places, length);
+    // Makes a digit its number and the point 0. Where lengths are as they should be, there is nothing beyond eight bytes.
+    let digits = _mm512_xor_si512(text, _mm512_set1_epi64(ZERO.cast_signed()));
+    let wrong = _mm512_mask_cmpgt_epu8_mask(there, digits, _mm512_set1_epi64(MOST.cast_signed()));
+    let unended = _mm512_mask_cmpneq_epi8_mask(end, text, bytes(b' '));
+    let unended = _mm512_mask_cmpneq_epi8_mask(unended, text, bytes(b'\n'));
+    let unmarked = _mm512_mask_cmpneq_epi8_mask(FIRST, value, bytes(b':'));
     let digits = _mm512_maskz_mov_epi8(there & !SECOND, digits);
     let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi64(TENS));
-    Quad { digits: _mm512_madd_epi16(pairs, all((1 << 16) + 100)), negative, usual }
+    let digits = _mm512_madd_epi16(pairs, all((1 << 16) + 100));
+    Quad { digits, negative, wrong: wrong | unended | unmarked }
 }
 
 /// [`Lanes::hashes`] at once: see that of `avx2.rs`.

@@ -118,12 +118,13 @@ impl<V: Number> Work for Order<'_, V> {
 #[inline(always)]
 fn begins(heaps: &mut [u8]) {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // In each byte of the product is the sum of the bytes up to it; none is above 255.
+    // In each byte of the product is the sum of the bytes up to it; none is above 255. What is before eight heaps is added last, so that no
+    // product waits for another.
     let mut before = 0_u64;
     for eight in heaps.as_chunks_mut::<8>().0 {
-        let sums = u64::from_le_bytes(*eight).wrapping_mul(ONES).wrapping_add(before.wrapping_mul(ONES));
-        *eight = (sums << 8 | before).to_le_bytes();
-        before = sums >> 56;
+        let sums = u64::from_le_bytes(*eight).wrapping_mul(ONES);
+        *eight = (sums << 8).wrapping_add(before.wrapping_mul(ONES)).to_le_bytes();
+        before += sums >> 56;
     }
 }
 

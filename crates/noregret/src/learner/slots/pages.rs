@@ -12,7 +12,17 @@
 use std::mem::MaybeUninit;
 
 /// Tables smaller than this stay on ordinary pages, which cost them little.
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 3 << 20;
+
+/// The size of a large page, and where it may begin.
+const PAGE: usize = 2 << 20;
+
+/// How much room is to be reserved for so many values, so that all of them can be on large pages wherever the room begins. Memory that is never
+/// written to takes none.
+pub(super) fn room<T>(values: usize) -> usize {
+    let size = size_of::<T>().max(1);
+    if values.saturating_mul(size) < LARGE { values } else { values.saturating_add(PAGE.div_ceil(size)) }
+}
 
 /// Asks for large pages below memory that is not used yet. Nothing else changes, and nothing fails: without
 /// large pages the table is slower.
