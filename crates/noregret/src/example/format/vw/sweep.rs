@@ -1,8 +1,8 @@
 //! Usual features of VW text, ` name:0.123`, many at once.
 //!
-//! First the places are found where words may end, 64 bytes at a time, as bits. Then each feature is taken out of the text between
-//! these, unseen: the bytes of its name, and those of its value. Whether they are what they should be is asked when many have
-//! gathered, together with hashes and numbers ([`Lanes::hashes`], [`Lanes::numbers`]).
+//! First the places are listed where words may end, 64 bytes at a time ([`Lanes::stops`]). Then each feature is taken out of the text between
+//! these, unseen: the bytes of its name, and those of its value, which it is taken to have. Whether they are what they should be is asked
+//! when many have gathered, together with hashes and numbers ([`Lanes::hashes`], [`Lanes::numbers`]).
 //!
 //! Whatever is unusual ends the sweep, and is left to those who read anything.
 
