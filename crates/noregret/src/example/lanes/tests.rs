@@ -45,11 +45,11 @@ impl Work for Read<'_> {
 #[test]
 fn words_stop_where_they_should_in_lanes_of_any_width() {
     let mut random = rand_pcg::Pcg64::seed_from_u64(3);
-    for round in 0..20_000 {
+    for round in 0..20_000_u16 {
         // From few to many of them.
         let letters = f64::from(round % 11) / 10.0;
         let block: [u8; BLOCK] = std::array::from_fn(|k| match round {
-            0..4 => (64 * round + k as i32) as u8,
+            0..4 => (64 * round) as u8 + k as u8,
             _ if random.random_bool(letters) => b'a',
             _ => b"a\n\t :|;!{"[random.random_range(0..9)],
         });

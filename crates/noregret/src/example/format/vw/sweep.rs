@@ -202,7 +202,7 @@ impl Batch {
             stops -= 1;
         }
         let count = (stops.saturating_sub(1) / 2).min(FEATURES - from);
-        let places = &self.stops[..2 * count + 1];
+        let places = &self.stops[..=2 * count];
         let pairs = places.as_chunks::<2>().0;
         let sixteen = |at: usize| *text[at..].first_chunk().expect("what reaches that far");
         let room = self.names[from..].iter_mut().zip(&mut self.values[from..]);
@@ -249,7 +249,7 @@ impl Batch {
             match window[length % BLOCK] {
                 b':' => {
                     *value = sixteen(length % BLOCK);
-                    *lengths = (length - 1 | (end - name_end - 1) << 8) as u32;
+                    *lengths = (length - 1) as u32 | ((end - name_end - 1) as u32) << 8;
                     begin = end;
                     stops = &stops[2..];
                 }
