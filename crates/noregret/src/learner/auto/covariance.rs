@@ -86,7 +86,7 @@ impl Covariance {
     }
 
     fn door(index: u32) -> usize {
-        (index.wrapping_mul(0x9e37_79b1) >> 16) as usize % DOORS
+        (index.wrapping_mul(0x9e37_79b1) >> 23) as usize % DOORS
     }
 
     /// The place of a feature.

@@ -17,8 +17,8 @@ const LARGE: usize = 3 << 20;
 /// The size of a large page, and where it may begin.
 const PAGE: usize = 2 << 20;
 
-/// How much room is to be reserved for so many values, so that all of them can be on large pages wherever the room begins. Memory that is never
-/// written to takes none.
+/// How much room is to be reserved for so many values, so that all of them can be on large pages wherever the room begins. What is never
+/// written to takes no memory, but for the rest of the last page.
 pub(super) fn room<T>(values: usize) -> usize {
     let size = size_of::<T>().max(1);
     if values.saturating_mul(size) < LARGE { values } else { values.saturating_add(PAGE.div_ceil(size)) }

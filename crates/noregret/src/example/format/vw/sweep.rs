@@ -28,7 +28,7 @@ const WINDOW: usize = BLOCK + 16;
 /// How much text is looked at where all features are taken to have a value.
 const REACH: usize = (MANY + 1) * BLOCK;
 
-/// For how many sweeps it is not taken that all features have a value after one where it was wrong.
+/// For how many sweeps it is not taken that all features have a value after one that met a feature without.
 const MIXED: u32 = 64;
 
 /// What stands for the value of a feature that has none, from its colon on.
@@ -54,7 +54,7 @@ pub(in crate::example) struct Batch {
     /// What comes of them.
     hashes: [Words; FEATURES / GROUP],
     numbers: [Words; FEATURES / GROUP],
-    /// For how many sweeps some features may have no value: because one that took all to have one ended where this was not so.
+    /// For how many sweeps some features may have no value: see [`MIXED`].
     mixed: u32,
     /// How many blocks the last sweep passed.
     passed: usize,
@@ -142,22 +142,23 @@ impl<V: Number> Work for Reading<'_, '_, V> {
             let valued = text
                 .first_chunk()
                 .filter(|text| batch.mixed == 0 && text[usize::from(batch.stops[1]) % REACH] == b':');
-            let (length, ended);
-            let before = count;
-            (length, count, ended) = match valued {
+            let (length, known, ended) = match valued {
                 Some(text) => batch.gather_valued(text, stops, line, count),
                 None => batch.gather(text, stops, line, count),
             };
             if valued.is_some() {
-                batch.measure(lanes, before, count);
+                batch.measure(lanes, count, known);
             }
-            at += length;
+            (at, count) = (at + length, known);
             let over = length == 0 || matches!(ended, Ended::Here);
             if over || count > FEATURES / 2 {
                 let usual = sweep.enter(lanes, batch, count);
                 if usual < count {
-                    batch.mixed = MIXED;
                     at = begin + batch.lengths[..usual].iter().map(|length| size(*length)).sum::<usize>();
+                    let name = (batch.lengths[usual] & 0xff) as usize;
+                    if sweep.text.get(at + 1 + name) != Some(&b':') {
+                        batch.mixed = MIXED;
+                    }
                     break;
                 }
                 (begin, count) = (at, 0);
