@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for file in "$@"; do
   valgrind --tool=callgrind --callgrind-out-file="$folder/calls" "$command" learn "$file" --loss hinge \
-    --learner projected-ogd --threads 1 --quiet --json "$folder/summary" >/dev/null 2>&1
+    --learner projected-ogd --threads 1 --quiet --json "$folder/summary" >"$folder/said" 2>&1 || { cat "$folder/said" >&2; exit 1; }
   callgrind_annotate --inclusive=yes --threshold=100 "$folder/calls" >"$folder/table"
   python3 - "$file" "$folder" <<'PYTHON'
 import json, re, sys
